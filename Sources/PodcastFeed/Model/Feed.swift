@@ -172,7 +172,7 @@ package struct Enclosure: Sendable, Equatable, Codable {
     package var url: String
     /// The size in bytes that the feed states; `nil` if it is missing, zero, negative or not a number.
     package var length: Int64?
-    /// The MIME type in lower case.
+    /// The MIME type in lower case, without parameters.
     package var type: String?
 
     package init(url: String, length: Int64? = nil, type: String? = nil) {

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// An element whose attributes have been read and whose text has not.
 enum PendingElement {
     case none
@@ -57,7 +59,7 @@ extension FeedReader {
         }
         let media = Enclosure(
             url: address, length: attributes.value("length").flatMap { FeedValues.length($0.trimmed) },
-            type: attributes.value("type").flatMap(Self.type))
+            type: attributes.value("type").flatMap(MIMEType.essence))
         current.pending = .trailer(
             Trailer(
                 media: media, published: date(attributes.value("pubdate")),
@@ -103,7 +105,7 @@ extension FeedReader {
 
     mutating func startAlternate(_ attributes: FeedAttributes) {
         var alternate = AlternateEnclosure()
-        alternate.type = attributes.value("type").flatMap(Self.type)
+        alternate.type = attributes.value("type").flatMap(MIMEType.essence)
         alternate.length = attributes.value("length").flatMap { FeedValues.length($0.trimmed) }
         alternate.bitRate = attributes.value("bitrate").flatMap { FeedValues.decimalNumber($0.trimmed) }
         alternate.height = attributes.value("height").flatMap { FeedValues.wholeNumber($0.trimmed) }
@@ -125,7 +127,7 @@ extension FeedReader {
         guard current.sources < limits.entries else { return }
         current.sources += 1
         current.item.alternates[last].sources.append(
-            AlternateEnclosure.Source(url: address, type: attributes.value("contentType").flatMap(Self.type)))
+            AlternateEnclosure.Source(url: address, type: attributes.value("contentType").flatMap(MIMEType.essence)))
     }
 
     mutating func startIntegrity(_ attributes: FeedAttributes) {
@@ -155,7 +157,8 @@ extension FeedReader {
             aspectRatio: line(attributes.value("aspect-ratio")),
             width: attributes.value("width").flatMap { FeedValues.wholeNumber($0.trimmed) },
             height: attributes.value("height").flatMap { FeedValues.wholeNumber($0.trimmed) },
-            type: attributes.value("type").flatMap(Self.type), purpose: line(attributes.value("purpose"))?.lowercased())
+            type: attributes.value("type").flatMap(MIMEType.essence),
+            purpose: line(attributes.value("purpose"))?.lowercased())
         withTags { Self.add(image, to: &$0.images, $1) }
         if image.isArt { set(.podcastImage, url: attributes.value("href")) }
     }

@@ -1,3 +1,5 @@
+internal import Platform
+
 extension FeedReader {
     /// Processes an element's start tag.
     ///
@@ -80,7 +82,7 @@ extension FeedReader {
         add(
             Enclosure(
                 url: address, length: length(attributes.value("length")),
-                type: attributes.value("type").flatMap(Self.type)))
+                type: attributes.value("type").flatMap(MIMEType.essence)))
     }
 
     private mutating func startAtomLink(_ attributes: FeedAttributes) {
@@ -103,7 +105,7 @@ extension FeedReader {
             add(
                 Enclosure(
                     url: address, length: length(attributes.value("length")),
-                    type: attributes.value("type").flatMap(Self.type)))
+                    type: attributes.value("type").flatMap(MIMEType.essence)))
         case "next" where !isInItem: show.feed.next = show.feed.next ?? address
         case "prev-archive" where !isInItem: show.feed.previousArchive = show.feed.previousArchive ?? address
         default: break
@@ -122,7 +124,7 @@ extension FeedReader {
         }
         let content = Enclosure(
             url: address, length: attributes.value("fileSize").flatMap { FeedValues.length($0.trimmed) },
-            type: attributes.value("type").flatMap(Self.type))
+            type: attributes.value("type").flatMap(MIMEType.essence))
         let medium = attributes.value("medium").map { String(decoding: $0.trimmed, as: UTF8.self).lowercased() }
         guard medium == "audio" || medium == "video" || (medium == nil && [.media, .stream].contains(content.kind)),
             attributes.value("expression").map({ String(decoding: $0.trimmed, as: UTF8.self).lowercased() }) != "sample"
@@ -144,7 +146,7 @@ extension FeedReader {
         }
         let language = word(attributes.value("language"))
         let transcript = Transcript(
-            url: address, type: attributes.value("type").flatMap(Self.type), language: language,
+            url: address, type: attributes.value("type").flatMap(MIMEType.essence), language: language,
             relation: word(attributes.value("rel"))?.lowercased())
         Self.add(transcript, to: &current.item.transcripts, limits)
     }
@@ -158,15 +160,11 @@ extension FeedReader {
     private mutating func startContent(_ attributes: FeedAttributes) -> Bool {
         current.isBase64 = false
         guard current.ranks.wants(.description, 0) else { return false }
-        let type = word(attributes.value("type"))?.lowercased() ?? ""
-        if word(attributes.value("mode"))?.lowercased() == "base64" {
-            current.isBase64 = true
-            return type.isEmpty || type.hasPrefix("text/") || type.hasSuffix("html")
-        }
+        let type = attributes.value("type").flatMap(MIMEType.essence) ?? ""
+        current.isBase64 = word(attributes.value("mode"))?.lowercased() == "base64"
+        if current.isBase64 { return type.isEmpty || type.hasPrefix("text/") || type.hasSuffix("html") }
         // Other types are not show notes.
-        let isText = !type.contains("/") || type.hasPrefix("text/") || type.hasSuffix("xml")
-        current.isBase64 = false
-        return isText
+        return !type.contains("/") || type.hasPrefix("text/") || type.hasSuffix("xml")
     }
 
     private mutating func startChapter(_ attributes: FeedAttributes) {
@@ -193,14 +191,6 @@ extension FeedReader {
             diagnose("the length “\(Self.excerpt(text))” of an enclosure is not a number of bytes")
         }
         return length
-    }
-
-    /// Returns a MIME type in lower case; `nil` if it is empty or too long.
-    static func type(_ text: FeedBytes) -> String? {
-        let trimmed = text.trimmed
-        // RFC 6838 allows 127 characters on each side of the slash.
-        guard !trimmed.isEmpty, trimmed.count <= 255 else { return nil }
-        return String(decoding: trimmed, as: UTF8.self).lowercased()
     }
 
     /// Returns the interval in seconds of a recurrence rule (RFC 5545, section 3.3.10), by its `FREQ` and `INTERVAL`

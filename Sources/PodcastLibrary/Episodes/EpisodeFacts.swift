@@ -130,7 +130,7 @@ extension Transcript {
     /// The sidecar file in which podfs shows this transcript. Its MIME type decides. If the type is missing or generic,
     /// the extension of its URL does. Empty for plain text and documents, which contain no times.
     package var kind: Sidecars {
-        let type = type?.lowercased() ?? ""
+        let type = type ?? ""
         if type.contains("vtt") { return .vtt }
         if type.contains("srt") || type.contains("subrip") { return .srt }
         if type.contains("json") || type.contains("html") { return .transcript }

@@ -13,10 +13,10 @@ package struct MediaType: Sendable, Equatable {
     package let fileExtension: String
 
     /// - Parameters:
-    ///   - type: The MIME type according to the feed; parameters are ignored.
+    ///   - type: The MIME type according to the feed, without parameters.
     ///   - url: The media URL; only the end of its path is examined.
     package init(type: String?, url: String) {
-        let type = Self.essence(of: type)
+        let type = Self.valid(type)
         let written = Self.pathExtension(of: url)
         let known = written.flatMap { Self.extensions[$0] }
 
@@ -72,13 +72,13 @@ package struct MediaType: Sendable, Equatable {
     /// Content-Type, and browsers would run scripts in a feed's `image/svg+xml`.
     package static func reported(type: String?, fileExtension: String) -> String? {
         if fileExtension == "m3u8" || fileExtension == "m3u" { return StreamFile.type }
-        if let type = essence(of: type), types[type] != nil { return type }
+        if let type = valid(type), types[type] != nil { return type }
         return mimeType(forExtension: fileExtension)
     }
 
     /// Whether a file is video, by its MIME type, or by its extension if the MIME type is missing, invalid or generic.
     package static func isVideo(type: String?, fileExtension: String) -> Bool {
-        if let type = essence(of: type), !generic.contains(type) { return major(of: type) == .video }
+        if let type = valid(type), !generic.contains(type) { return major(of: type) == .video }
         return extensions[fileExtension.lowercased()]?.major == .video
     }
 
@@ -95,15 +95,9 @@ package struct MediaType: Sendable, Equatable {
         return .other
     }
 
-    /// Returns `audio/mpeg` for `Audio/MPEG; charset=utf-8`; `nil` if the text is not a MIME type.
-    private static func essence(of type: String?) -> String? {
-        guard let type else { return nil }
-        // Fast path for the usual form, since a listing needs it for each episode.
-        if type.utf8.allSatisfy({ isAlphanumeric($0) || "/-+.".utf8.contains($0) }) {
-            return type.utf8.contains(UInt8(ascii: "/")) ? type : nil
-        }
-        let bare = type.prefix { $0 != ";" && $0 != "," }.filter { !$0.isWhitespace }.lowercased()
-        return bare.isEmpty || !bare.utf8.contains(UInt8(ascii: "/")) ? nil : bare
+    /// Returns a MIME type; `nil` if the text is none.
+    private static func valid(_ type: String?) -> String? {
+        type.flatMap { $0.utf8.contains(UInt8(ascii: "/")) ? $0 : nil }
     }
 
     /// Returns the extension of the last component of a URL's path, in lower case; `nil` if there is none.

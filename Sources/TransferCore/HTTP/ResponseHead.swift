@@ -61,11 +61,7 @@ package struct ResponseHead: Sendable, Equatable {
     }
 
     /// The media type without parameters, in lower case.
-    package var mediaType: String? {
-        guard let value = fields["content-type"] else { return nil }
-        let type = value.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
-        return type.isEmpty ? nil : type
-    }
+    package var mediaType: String? { fields["content-type"].flatMap { MIMEType.essence(of: $0.utf8) } }
 
     /// The values of Content-Encoding as sent, except those that servers send by mistake and that mean no coding:
     /// character sets, `binary`, and the `aws-chunked` left by an uploader. `nil` if no other value was sent.
