@@ -14,22 +14,17 @@ package final class FeedParser {
         case other(beginning: String)
     }
 
-    private let contentType: String?
+    private let decoder: DocumentDecoder
     private let base: String?
     private let limits: FeedLimits
     private let onItem: ((Item) -> Void)?
     private var phase = Phase.undecided
     /// The first ``FileSignature/size`` bytes as received, to name the format of a document that is not a feed.
     private var beginning: [UInt8] = []
-    /// The first bytes, until there are enough to determine the encoding; `nil` afterwards.
-    private var head: [UInt8]? = []
     /// The number of bytes received, up to and including the piece that exceeds the limit.
     private var received = 0
-    private var converter: CharsetConverter?
     private var cleaner = UTF8Cleaner()
     private var block = UTF8Cleaner.Block(size: FeedParser.blockSize)
-    /// Whether the document is labeled as Latin-1. If so, bytes that are not UTF-8 need no diagnostic.
-    private var expectsLatin = false
     private var hasReportedRepair = false
     private var hasReportedOmission = false
     /// The number of line feeds before the XML.
@@ -38,9 +33,6 @@ package final class FeedParser {
     /// Diagnostics from before the `FeedReader` was created, which then receives them.
     private var diagnostics: [Diagnostic] = []
 
-    /// The number of bytes from which the encoding is determined. The XML declaration is within the first hundred; the
-    /// text after it helps to guess.
-    private static let headSize = 32 << 10
     /// The size in bytes of the blocks passed to the scanner, which buffers an incomplete token until the next block.
     private static let blockSize = 64 * 1024
     /// The number of bytes searched for a web page's title.
@@ -56,7 +48,7 @@ package final class FeedParser {
         contentType: String? = nil, base: String? = nil, limits: FeedLimits = .standard,
         onItem: ((Item) -> Void)? = nil
     ) {
-        self.contentType = contentType
+        decoder = DocumentDecoder(contentType: contentType)
         self.base = base
         self.limits = limits
         self.onItem = onItem
@@ -87,16 +79,7 @@ package final class FeedParser {
         if beginning.count < FileSignature.size {
             beginning.append(contentsOf: piece.prefix(FileSignature.size - beginning.count))
         }
-        guard var head else { return decode(piece) }
-        self.head = nil
-        let missing = piece.prefix(Self.headSize - head.count)
-        head.append(contentsOf: missing)
-        if head.count < Self.headSize {
-            self.head = head
-            return
-        }
-        begin(with: head)
-        decode(UnsafeRawBufferPointer(rebasing: piece[missing.endIndex...]))
+        decoder.decode(piece) { clean($0) }
     }
 
     /// Finishes the document and returns the feed.
@@ -120,7 +103,7 @@ package final class FeedParser {
         case .text(let beginning): throw FeedError.notXML(beginning: beginning)
         case .json(let bytes):
             var reader = JSONFeed(base: base, limits: limits, onItem: onItem)
-            return try reader.feed(from: bytes, isCut: isFull, diagnostics: diagnostics)
+            return try reader.feed(from: bytes, isCut: isFull, diagnostics: decoder.diagnostics + diagnostics)
         case .unreadable(let line, let message): throw FeedError.unreadable(line: line, message: message)
         case .feed(let feed): return feed
         case .subscriptions(let root, _, _), .otherXML(let root): throw FeedError.notAFeed(root: root)
@@ -144,11 +127,7 @@ package final class FeedParser {
 
     /// Finishes the document and returns its type.
     func finishDocument() -> Document {
-        if let head {
-            self.head = nil
-            begin(with: head)
-        }
-        converter?.finish().withUnsafeBytes { clean($0) }
+        decoder.finish { clean($0) }
         cleaner.finish(into: &block)
         deliver(isLast: true)
         switch phase {
@@ -184,31 +163,7 @@ package final class FeedParser {
         }
     }
 
-    // MARK: From bytes to clean UTF-8
-
-    private func begin(with head: [UInt8]) {
-        let detected = DocumentEncoding.detect(head, contentType: contentType)
-        if let message = detected.diagnostic { diagnostics.append(Diagnostic(line: 1, message: message)) }
-        expectsLatin = detected.expectsLatin
-        if case .named(let name) = detected.encoding {
-            converter = CharsetConverter(from: name)
-            if converter == nil {
-                let message = "this system cannot read the encoding \(name): the text is read as UTF-8"
-                diagnostics.append(Diagnostic(line: 1, message: message))
-            }
-        }
-        head.withUnsafeBytes { decode(UnsafeRawBufferPointer(rebasing: $0[detected.markLength...])) }
-    }
-
-    private func decode(_ piece: UnsafeRawBufferPointer) {
-        guard let converter else { return clean(piece) }
-        var rest = piece[...]
-        while !rest.isEmpty {
-            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.blockSize))
-            rest = rest.dropFirst(part.count)
-            converter.convert(part).withUnsafeBytes { clean($0) }
-        }
-    }
+    // MARK: From UTF-8 to the reader
 
     private func clean(_ piece: UnsafeRawBufferPointer) {
         var index = 0
@@ -217,8 +172,6 @@ package final class FeedParser {
             if block.isFull { deliver(isLast: false) }
         }
     }
-
-    // MARK: From UTF-8 to the reader
 
     /// Passes the block to the scanner, or collects it if the document is JSON or HTML. All blocks except the last have
     /// the same size, so that their boundaries do not depend on the pieces.
@@ -289,7 +242,8 @@ package final class FeedParser {
             } else if hasSkippedSpace {
                 diagnostics.append(Diagnostic(line: 1, message: "white space before the XML is ignored"))
             }
-            let reader = FeedReader(limits: limits, base: base, diagnostics: diagnostics, onItem: onItem)
+            let reader = FeedReader(
+                limits: limits, base: base, diagnostics: decoder.diagnostics + diagnostics, onItem: onItem)
             skippedLines += head[..<start].count { $0 == UInt8(ascii: "\n") }
             phase = .xml(XMLDocument(XMLScanner(reader: reader, skippedLines: skippedLines)))
             drop(start)
@@ -301,7 +255,7 @@ package final class FeedParser {
     /// pieces whether such an offset is known already.
     private func diagnoseRepairs(before count: Int) {
         if let offset = cleaner.firstRepair {
-            if offset < count, !hasReportedRepair, !expectsLatin, converter == nil {
+            if offset < count, !hasReportedRepair, !decoder.expectsRepairs {
                 diagnose("the text is not all UTF-8; bytes that are not are read as Windows-1252", at: offset)
                 hasReportedRepair = true
             }

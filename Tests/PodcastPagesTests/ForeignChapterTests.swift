@@ -35,4 +35,11 @@ struct ForeignChapterTests {
 
     @Test(arguments: ["", "<html>", "[]", "{}", "{\"chapters\":7}", "{\"chapters\":[7]}", "\u{FEFF}{"])
     func otherFilesHaveNoChapters(_ text: String) { #expect(chapters(text).isEmpty) }
+
+    @Test func theEncodingOfAFileIsDetected() {
+        let file = Array("{\"chapters\":[{\"startTime\":1,\"title\":\"Caf".utf8) + [0xE9] + Array("\"}]}".utf8)
+        #expect(ChapterList.chapters(of: file, limit: 1).map(\.title) == ["Café"])
+        let wide = Array("{\"chapters\":[{\"startTime\":1,\"title\":\"é\"}]}".utf16).flatMap { [UInt8($0 & 0xFF), 0] }
+        #expect(ChapterList.chapters(of: wide, limit: 1).map(\.title) == ["é"])
+    }
 }

@@ -30,14 +30,10 @@ enum DocumentEncoding: Equatable {
         if head.starts(with: [0xFF, 0xFE]) { return Detection(encoding: .named("UTF-16LE"), markLength: 2) }
         if head.starts(with: [0xFE, 0xFF]) { return Detection(encoding: .named("UTF-16BE"), markLength: 2) }
         if head.count >= 4 {
-            // `<` or `{`, then another ASCII character, sixteen bits each.
-            let opens: Set<UInt8> = [UInt8(ascii: "<"), UInt8(ascii: "{")]
-            if opens.contains(head[0]), head[1] == 0, head[2] != 0, head[3] == 0 {
-                return Detection(encoding: .named("UTF-16LE"))
-            }
-            if head[0] == 0, opens.contains(head[1]), head[2] == 0, head[3] != 0 {
-                return Detection(encoding: .named("UTF-16BE"))
-            }
+            // Two ASCII characters, sixteen bits each.
+            func isText(_ index: Int) -> Bool { (0x20..<0x7F).contains(head[index]) || head[index].isXMLSpace }
+            if isText(0), head[1] == 0, isText(2), head[3] == 0 { return Detection(encoding: .named("UTF-16LE")) }
+            if head[0] == 0, isText(1), head[2] == 0, isText(3) { return Detection(encoding: .named("UTF-16BE")) }
         }
         guard let label = charset(ofContentType: contentType) ?? declaredEncoding(head) else {
             return guessed(head) ?? Detection(encoding: .utf8)

@@ -2,12 +2,12 @@
 /// (https://github.com/Podcastindex-org/podcast-namespace/blob/main/docs/examples/transcripts/transcripts.md), SubRip,
 /// and WebVTT itself, which is passed through.
 ///
-/// The format is detected from the first bytes, since servers and feeds often state a wrong one. Memory does not grow
+/// The encoding and the format are detected from the first bytes, since servers and feeds often state a wrong one. Memory does not grow
 /// with the transcript: only unfinished cues are retained, and `textLimit` limits their text.
 package struct TranscriptConverter {
     private enum Format {
-        /// The first bytes, too few to detect the format.
-        case undecided([UInt8])
+        /// There is no text yet.
+        case undecided
         case webVTT
         case subRip(SubRipReader)
         case json(TranscriptJSONReader)
@@ -15,42 +15,29 @@ package struct TranscriptConverter {
         case unknown
     }
 
-    private var format = Format.undecided([])
+    private var decoder: TextDecoder
+    private var format = Format.undecided
     private var writer = WebVTTWriter()
 
     /// The maximum size in bytes of one line, text or name; the rest of a longer one is dropped.
     static let textLimit = 64 << 10
-    /// The number of bytes that must have arrived before the format is detected, unless the transcript is shorter.
-    private static let detectionSize = 256
 
-    package init() {}
+    /// - Parameter contentType: The value of the response's Content-Type field, for its `charset`.
+    package init(contentType: String? = nil) {
+        decoder = TextDecoder(contentType: contentType)
+    }
 
     /// Converts the next bytes of the transcript.
     ///
     /// - Returns: The WebVTT text completed since the previous call.
-    package mutating func append(_ bytes: [UInt8]) -> [UInt8] {
-        if case .undecided(let first) = format {
-            let bytes = first + bytes
-            guard bytes.count >= Self.detectionSize else {
-                format = .undecided(bytes)
-                return []
-            }
-            format = Self.format(of: bytes)
-            return read(bytes)
-        }
-        return read(bytes)
-    }
+    package mutating func append(_ bytes: [UInt8]) -> [UInt8] { read(decoder.decode(bytes)) }
 
     /// Finishes the transcript.
     ///
     /// - Returns: The rest of the WebVTT text; `nil` if the format is unknown or no cue was found. WebVTT itself is not
     ///   searched for cues.
     package mutating func finish() -> [UInt8]? {
-        var output: [UInt8] = []
-        if case .undecided(let first) = format {
-            format = Self.format(of: first)
-            output = read(first)
-        }
+        let output = read(decoder.finish())
         switch format {
         case .webVTT: return output
         case .subRip(var reader): reader.finish(&writer)
@@ -63,6 +50,9 @@ package struct TranscriptConverter {
     }
 
     private mutating func read(_ bytes: [UInt8]) -> [UInt8] {
+        if bytes.isEmpty { return [] }
+        // The first text has thousands of bytes, unless the transcript is shorter.
+        if case .undecided = format { format = Self.format(of: bytes) }
         // The state is moved out and back, so that its buffers are not copied.
         let format = format
         self.format = .unknown
@@ -85,8 +75,7 @@ package struct TranscriptConverter {
     }
 
     private static func format(of bytes: [UInt8]) -> Format {
-        let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        let text = bytes[start...].drop { $0.isXMLSpace }
+        let text = bytes.drop { $0.isXMLSpace }
         if text.starts(with: Array("WEBVTT".utf8)) { return .webVTT }
         switch text.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["): return .json(TranscriptJSONReader())

@@ -62,7 +62,9 @@ package struct ChapterList: Sendable {
 
     /// Returns the chapters of a file in this format, at most `limit`; none if the file is malformed.
     package static func chapters(of bytes: [UInt8], limit: Int) -> [Chapter] {
-        guard let document = try? JSONDecoder().decode(Document.self, from: Data(bytes)) else { return [] }
+        guard let document = try? JSONDecoder().decode(Document.self, from: Data(TextDecoder.text(of: bytes))) else {
+            return []
+        }
         let chapters = document.chapters.lazy.compactMap { entry -> Chapter? in
             guard let start = entry.startTime, (0...longestStart).contains(start), entry.toc != false else {
                 return nil

@@ -180,7 +180,7 @@ final class Assets: ServicePart {
         var beginning: [UInt8] = []
         var size: Int64 = 0
         // Transcripts of other formats are converted to WebVTT as they arrive.
-        var converter = kind == .vtt ? TranscriptConverter() : nil
+        var converter: TranscriptConverter?
         func append(_ bytes: [UInt8]) {
             size += Int64(bytes.count)
             file.append(bytes)
@@ -192,6 +192,7 @@ final class Assets: ServicePart {
                     throw TransferError(.unusable, "the answer is larger than \(request.limit) bytes")
                 }
                 head = found
+                if kind == .vtt { converter = TranscriptConverter(contentType: found["content-type"]) }
             case .bytes(let bytes):
                 guard head?.status == 200 else { continue }
                 beginning += bytes.prefix(max(0, 512 - beginning.count))
@@ -217,7 +218,7 @@ final class Assets: ServicePart {
         guard AssetContent.fits(kind, beginning) else {
             throw TransferError(.unusable, "the server sent something else (\(head["content-type"] ?? "of no type"))")
         }
-        if converter != nil {
+        if kind == .vtt {
             guard let rest = converter?.finish() else {
                 throw TransferError(.unusable, "the transcript contains no text with times")
             }

@@ -50,8 +50,11 @@ struct TranscriptConverterTests {
     }
 
     @Test func webVTTIsUnchanged() {
-        for text in ["WEBVTT\n\n00:01.000 --> 00:02.000\nx", "\u{FEFF}WEBVTT - title\n"] {
-            #expect(converted(Array(text.utf8), pieces: 3) == text)
+        for (text, expected) in [
+            ("WEBVTT\n\n00:01.000 --> 00:02.000\nx", "WEBVTT\n\n00:01.000 --> 00:02.000\nx"),
+            ("\u{FEFF}WEBVTT - title\n", "WEBVTT - title\n"),
+        ] {
+            #expect(converted(Array(text.utf8), pieces: 3) == expected)
         }
     }
 
@@ -80,6 +83,8 @@ struct TranscriptConverterTests {
     ]) func cuesAreWrittenAsTheyArrive(cue: String) {
         let piece = Array(String(repeating: cue, count: (16 << 10) / cue.utf8.count).utf8)
         var converter = TranscriptConverter()
+        // The encoding is determined from the first 32 KiB.
+        for _ in 1...3 { _ = converter.append(piece) }
         for _ in 1...8 {
             let output = converter.append(piece)
             #expect(output.count > piece.count / 4 && output.count < piece.count * 2)
@@ -122,5 +127,27 @@ struct TranscriptConverterTests {
         let lines = text?.split(separator: "\n") ?? []
         #expect(lines.count == 3)
         #expect(lines.last.map { String($0) } == String(repeating: result, count: count))
+    }
+
+    @Test func theEncodingIsDetected() throws {
+        let text = "1\n00:00:01,000 --> 00:00:02,000\nCafé – “naïve”\n"
+        let expected = converted(Array(text.utf8))
+        #expect(expected?.contains("Café – “naïve”") == true)
+        for (encoding, mark) in [
+            (.windowsCP1252, []), (.utf16LittleEndian, []), (.utf16LittleEndian, [0xFF, 0xFE]),
+            (.utf16BigEndian, []), (.utf16BigEndian, [0xFE, 0xFF]), (.utf8, [0xEF, 0xBB, 0xBF]),
+        ] as [(String.Encoding, [UInt8])] {
+            let bytes = try mark + Array(#require(text.data(using: encoding)))
+            for size in [.max, 1, 7] { #expect(converted(bytes, pieces: size) == expected, "\(encoding) \(mark)") }
+        }
+        var labelled = TranscriptConverter(contentType: "application/x-subrip; charset=windows-1251")
+        let cue = "1\n00:00:01,000 --> 00:00:02,000\nДа\n"
+        let output = try labelled.append(Array(#require(cue.data(using: .windowsCP1251))))
+        #expect(String(decoding: output + (labelled.finish() ?? []), as: UTF8.self).contains("Да"))
+    }
+
+    @Test func theFirstCueAfterAByteOrderMarkIsRead() {
+        let text = "\u{FEFF}00:00:01,000 --> 00:00:02,000\none\n\n2\n00:00:03,000 --> 00:00:04,000\ntwo\n"
+        #expect(converted(Array(text.utf8))?.contains("one") == true)
     }
 }
