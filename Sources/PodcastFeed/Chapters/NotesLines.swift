@@ -7,7 +7,10 @@ package enum NotesLines {
         "li", "ol", "p", "pre", "section", "table", "tr", "ul",
     ]
 
-    /// Returns the lines that are not blank. Tags are removed, character references are replaced, and white space is
+    /// The elements that are not displayed and whose content is text only.
+    private static let hidden: Set<String> = ["script", "style", "title", "textarea", "xmp", "noframes", "iframe"]
+
+    /// Returns the lines that are not blank. Comments, hidden elements and tags are removed, character references are replaced, and white space is
     /// collapsed.
     ///
     /// - Parameter limit: The maximum number of bytes read.
@@ -31,6 +34,10 @@ package enum NotesLines {
         while index < bytes.count {
             let byte = bytes[index]
             if byte == UInt8(ascii: "<"), index < lastEnd, let (end, name) = tag(in: bytes, at: index) {
+                if bytes[index + 1] != UInt8(ascii: "/"), hidden.contains(name) {
+                    index = endTag(of: name, in: bytes, from: end)
+                    continue
+                }
                 if breaks.contains(name) { endLine() } else if name == "td" || name == "th" { line.append(0x20) }
                 index = end
                 continue
@@ -48,10 +55,30 @@ package enum NotesLines {
         if index < bytes.count, bytes[index] == UInt8(ascii: "/") { index += 1 }
         let nameStart = index
         while index < bytes.count, bytes[index].isLetter || bytes[index].isDigit, index - nameStart < 12 { index += 1 }
-        let isComment = index < bytes.count && bytes[index] == UInt8(ascii: "!")
-        guard index > nameStart && bytes[nameStart].isLetter || isComment,
+        let isDeclaration = index < bytes.count && bytes[index] == UInt8(ascii: "!")
+        if isDeclaration, bytes[index...].starts(with: "!--".utf8) {
+            // Also the end of `<!-->` and `<!--->`. A comment without an end continues to the end of the text.
+            var end = index + 3
+            while end < bytes.count,
+                bytes[end] != UInt8(ascii: ">") || bytes[end - 1] != UInt8(ascii: "-")
+                    || bytes[end - 2] != UInt8(ascii: "-")
+            { end += 1 }
+            return (min(end + 1, bytes.count), "")
+        }
+        guard index > nameStart && bytes[nameStart].isLetter || isDeclaration,
             let end = bytes[index...].firstIndex(of: UInt8(ascii: ">"))
         else { return nil }
         return (end + 1, String(decoding: bytes[nameStart..<index], as: UTF8.self).lowercased())
+    }
+
+    /// Returns the index of an element's end tag, or of the end of the text if there is none.
+    private static func endTag(of name: String, in bytes: [UInt8], from start: Int) -> Int {
+        var index = start
+        while let next = bytes[index...].firstIndex(of: UInt8(ascii: "<")) {
+            let tag = bytes[next...].dropFirst().prefix(1 + name.utf8.count)
+            if tag.elementsEqual("/\(name)".utf8, by: { $0 == $1 || $0.isLetter && $0 | 0x20 == $1 }) { return next }
+            index = next + 1
+        }
+        return bytes.endIndex
     }
 }

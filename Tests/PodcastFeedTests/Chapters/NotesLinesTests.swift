@@ -20,4 +20,20 @@ struct NotesLinesTests {
             #expect(lines.map(\.utf8.count) == [5, tag.utf8.count << 19])
         }
     }
+
+    @Test(arguments: [
+        "<!-- a > b -->", "<!-->", "<!--->", "<style>a > b { x: '<p>' }</style>", "<SCRIPT>if (a > b) {}</Script >",
+        "<title>t</title>", "<!-- <p>one</p> -->",
+    ])
+    func commentsAndHiddenElementsAreOmitted(_ part: String) {
+        #expect(NotesLines.lines(of: "<p>one</p>\(part)two<p>three", limit: 1_000) == ["one", "two", "three"])
+        #expect(NotesLines.lines(of: "on\(part)e<p>two", limit: 1_000) == ["one", "two"])
+    }
+
+    @Test func aHiddenPartWithoutEndContinuesToTheEndInLinearTime() {
+        for part in ["<!-- a>", "<style> a>"] {
+            let notes = "<p>one" + String(repeating: part, count: 128 << 10)
+            #expect(NotesLines.lines(of: notes, limit: notes.utf8.count) == ["one"])
+        }
+    }
 }
