@@ -1,6 +1,7 @@
 import Foundation
-import PodcastPages
 import Testing
+
+@testable import PodcastPages
 
 struct SanitizedHTMLTests {
     /// Notes that would run, load or send something in a browser, with the expected result.
@@ -133,10 +134,30 @@ struct SanitizedHTMLTests {
     }
 
     /// One tag with as many attributes as fit into the limit of the input, and one attribute that is beyond the limit.
-    @Test(.timeLimit(.minutes(5))) func theAttributesOfAnElementAreBounded() {
+    @Test func theAttributesOfAnElementAreBounded() {
         let names = (0..<50_000).map { "a\($0)" }.joined(separator: " ")
         #expect(SanitizedHTML.text(of: "<b dir=ltr \(names)>x</b>").hasPrefix("<b dir=\"ltr\">"))
         let few = (0..<64).map { "a\($0)" }.joined(separator: " ")
         #expect(SanitizedHTML.text(of: "<b \(few) dir=ltr>x</b>") == "<b>x</b>")
+    }
+
+    @Test func escapedPlainTextKeepsItsParagraphsAndLinks() {
+        #expect(
+            SanitizedHTML.text(of: "&lt;T> &amp; &quot;\n\nhttps://a.example/?b&amp;c")
+                == "<p>&lt;T&gt; &amp; &quot;</p><p>"
+                + "<a href=\"https://a.example/?b&amp;c\" rel=\"noopener noreferrer nofollow\">https://a.example/?b&amp;c</a></p>"
+        )
+        #expect(
+            SanitizedHTML.text(of: "&lt;script>alert(1)&lt;/script>") == "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>")
+    }
+
+    /// Quotation marks may hide the end of a tag. The tree has at most 64 attributes, the parser sees some hundred.
+    @Test(arguments: ["<b ", "<b a='>' ", "<b a = \">\" ", "<b a='x'", "<b/"])
+    func aTagOfManyAttributesIsCut(start: String) {
+        let many = SanitizedHTML.boundingAttributes(
+            of: Array((start + String(repeating: "a/b='c'd ", count: 20_000)).utf8))
+        #expect(many.count < 2_000)
+        let text = "<p class = \"a\" title='b > c'>x = 'y' / z</p>"
+        #expect(SanitizedHTML.boundingAttributes(of: Array(text.utf8)) == Array(text.utf8))
     }
 }

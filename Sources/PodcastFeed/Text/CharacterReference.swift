@@ -191,7 +191,7 @@ struct CharacterReference {
 }
 
 /// Replacement of references in text that ``XMLScanner`` has not read, or that a publisher has escaped twice.
-enum CharacterReferences {
+package enum CharacterReferences {
     /// Returns whether the text may contain a reference: an `&` with a `;` after it.
     static func mayOccur(in bytes: some Collection<UInt8>) -> Bool {
         guard let ampersand = bytes.firstIndex(of: UInt8(ascii: "&")) else { return false }
@@ -200,7 +200,7 @@ enum CharacterReferences {
 
     /// Returns the text with its references replaced once. A lone `&`, and references that are invalid or have no
     /// semicolon, stay.
-    static func replaced(in bytes: some Collection<UInt8>) -> [UInt8] {
+    package static func replaced(in bytes: some Collection<UInt8>) -> [UInt8] {
         let input = Array(bytes)
         return input.withUnsafeBufferPointer { input in
             var output: [UInt8] = []
