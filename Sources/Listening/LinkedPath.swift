@@ -14,21 +14,22 @@ package struct LinkedPath {
     /// The maximum number of links in a path, as in the kernel (path_resolution(7)).
     private static let maxLinks = 40
 
-    /// The file system types by mount point.
-    private let mounts: [String: String]
+    /// The file system types by the bytes of the mount point: Swift regards the composed and the decomposed form of a
+    /// character as equal, but they name different folders.
+    private let mounts: [[UInt8]: String]
     /// Returns the target of the symbolic link at a path; `nil` if there is no link or it cannot be read.
     private let readLink: (String) -> String?
 
     /// - Parameter mountInfo: The content of `/proc/self/mountinfo`.
     package init(mountInfo: String, readLink: @escaping (String) -> String?) {
-        var mounts: [String: String] = [:]
+        var mounts: [[UInt8]: String] = [:]
         for line in mountInfo.split(separator: "\n") {
             let halves = line.split(separator: " - ", maxSplits: 1)
             guard halves.count == 2 else { continue }
             let fields = halves[0].split(separator: " ")
             guard fields.count >= 5, let type = halves[1].split(separator: " ").first else { continue }
             // A later mount at the same point hides the earlier one.
-            mounts[String(decoding: MountInfo.unescaped(fields[4]), as: UTF8.self)] = String(type)
+            mounts[Array(MountInfo.unescaped(fields[4]))] = String(type)
         }
         self.mounts = mounts
         self.readLink = readLink
@@ -37,7 +38,9 @@ package struct LinkedPath {
     /// Returns the components of `path` below `folder`; `nil` if the path does not lead to `folder`, leads
     /// through a file system that is not local or through more than `maxLinks` links, or contains `..` below `folder`.
     package func components(of path: String, below folder: String) -> [String]? {
-        guard mounts["/"].map(Self.local.contains) ?? false, path.utf8.first == UInt8(ascii: "/") else { return nil }
+        guard mounts[Array("/".utf8)].map(Self.local.contains) ?? false, path.utf8.first == UInt8(ascii: "/") else {
+            return nil
+        }
         var rest = Self.parts(path)
         var done: [Substring] = []
         var links = 0
@@ -48,8 +51,8 @@ package struct LinkedPath {
             }
             done.append(part)
             let resolved = "/" + done.joined(separator: "/")
-            if resolved == folder { return rest.contains("..") ? nil : rest.map(String.init) }
-            if let type = mounts[resolved] {
+            if resolved.utf8.elementsEqual(folder.utf8) { return rest.contains("..") ? nil : rest.map(String.init) }
+            if let type = mounts[Array(resolved.utf8)] {
                 guard Self.local.contains(type) else { return nil }
                 continue
             }

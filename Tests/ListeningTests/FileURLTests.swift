@@ -52,6 +52,20 @@ import Testing
         }
     }
 
+    /// To Linux, `é` and `e` with an accent are two folders.
+    @Test func theFormsOfACharacterAreDifferentFolders() {
+        let (composed, decomposed) = ("/mnt/caf\u{E9}", "/mnt/cafe\u{301}")
+        let links = LinkedPath(
+            mountInfo: """
+                20 1 8:1 / / rw - ext4 /dev/sda1 rw
+                21 20 0:52 / \(composed) rw - fuse.podfs podfs rw
+                """
+        ) { $0.utf8.elementsEqual("\(decomposed)/link".utf8) ? "\(composed)/a.mp3" : nil }
+        #expect(links.components(of: "\(composed)/a.mp3", below: composed) == ["a.mp3"])
+        #expect(links.components(of: "\(decomposed)/a.mp3", below: composed) == nil)
+        #expect(links.components(of: "\(decomposed)/link", below: composed) == ["a.mp3"])
+    }
+
     @Test func linksLeadToTheMount() {
         let links = links([
             "/home/me/Podcasts": "/mnt/pod casts", "/home/me/relative": "../../mnt/pod casts/Show",
