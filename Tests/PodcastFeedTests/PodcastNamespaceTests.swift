@@ -221,4 +221,20 @@ import Testing
         #expect(item.tags.values.first?.recipients.map(\.address) == ["a"])
         #expect(!feed.inspectJSON().isEmpty)
     }
+
+    @Test func recipientsOfAnUnreadableTimeSplitAreIgnored() throws {
+        let feed = try FeedParser.parse(
+            Array(
+                """
+                <rss xmlns:podcast="https://podcastindex.org/namespace/1.0"><channel><item><podcast:value type="lightning">
+                <podcast:valueTimeSplit startTime="10" duration="5"><podcast:valueRecipient address="a"/>
+                </podcast:valueTimeSplit>
+                <podcast:valueTimeSplit startTime="?" duration="5"><podcast:valueRecipient address="b"/>
+                <podcast:remoteItem feedGuid="g"/></podcast:valueTimeSplit>
+                <podcast:valueRecipient address="c"/></podcast:value></item></channel></rss>
+                """.utf8))
+        let value = try #require(feed.items.first?.tags.values.first)
+        #expect(value.timeSplits.map { $0.recipients.map(\.address) } == [["a"]])
+        #expect(value.timeSplits.first?.remoteItem == nil && value.recipients.map(\.address) == ["c"])
+    }
 }

@@ -131,6 +131,7 @@ extension FeedReader {
     }
 
     private mutating func startTimeSplit(_ attributes: FeedAttributes) {
+        current.hasSplit = false
         guard let start = attributes.value("startTime").flatMap({ FeedValues.seconds($0.trimmed) }),
             let duration = attributes.value("duration").flatMap({ FeedValues.seconds($0.trimmed) })
         else { return diagnose("a valueTimeSplit has no readable start or duration and is ignored") }
@@ -139,6 +140,7 @@ extension FeedReader {
             remoteStart: attributes.value("remoteStartTime").flatMap { FeedValues.seconds($0.trimmed) },
             remotePercentage: attributes.value("remotePercentage").flatMap { FeedValues.wholeNumber($0.trimmed) })
         guard countPayment() else { return }
+        current.hasSplit = true
         withTags { tags, _ in
             if !tags.values.isEmpty { tags.values[tags.values.count - 1].timeSplits.append(split) }
         }
@@ -170,8 +172,9 @@ extension FeedReader {
         return current.payments <= limits.entries
     }
 
-    /// Calls `body` with the last time split of the last value block, if there is one.
+    /// Calls `body` with the open time split, unless it was omitted.
     private mutating func withLastSplit(_ body: (inout ValueTimeSplit) -> Void) {
+        guard current.hasSplit else { return }
         withTags { tags, _ in
             guard let value = tags.values.indices.last, let split = tags.values[value].timeSplits.indices.last else {
                 return

@@ -57,6 +57,8 @@ struct ItemState {
     var sources = 0
     /// The number of recipients and time splits in the last value block.
     var payments = 0
+    /// Whether the last `podcast:valueTimeSplit` is the last one in the list: it was not omitted.
+    var hasSplit = false
     /// The attributes of a `podcast:liveItem`; `nil` for an episode.
     var live: Broadcast?
 
