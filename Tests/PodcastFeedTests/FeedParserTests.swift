@@ -275,4 +275,92 @@ import Testing
         #expect(feed.items.map { $0.enclosures.map(\.kind) } == [[.media], [.stream], [], []])
         #expect(feed.items.map(\.attachments.count) == [0, 0, 1, 1] && feed.unplayable == 2)
     }
+
+    // MARK: Types, plain text and markup
+
+    @Test func parametersOfAMIMETypeDoNotMatter() throws {
+        let documents = try item("<enclosure url='http://e.com/b.pdf' type='application/pdf; name=b.pdf'/>")
+        #expect(documents.enclosures.isEmpty && documents.attachments.map(\.type) == ["application/pdf"])
+        let stream = "<enclosure url='http://e.com/live' type='Application/x-mpegURL ; charset=\"utf-8\"'/>"
+        let media = try item(stream + "<enclosure url='http://e.com/a.mp3' type='audio/mpeg;x=1'/>").enclosures
+        #expect(media.map(\.type) == ["audio/mpeg", "application/x-mpegurl"])
+        let json = """
+            {"items": [{"id": "1", "attachments": [{"url": "http://e.com/b", "mime_type": "application/pdf; v=1"}]}],
+            "version": "https://jsonfeed.org/version/1.1"}
+            """
+        #expect(try parse(json).items.first?.attachments.map(\.type) == ["application/pdf"])
+        let transcript = "<podcast:transcript url='http://e.com/a.vtt' type='text/plain; charset=utf-8'/>"
+        #expect(try item(transcript).transcripts.map(\.type) == ["text/plain"])
+    }
+
+    /// The description is HTML, whatever the format of the feed.
+    @Test func plainTextIsEscaped() throws {
+        let expected = "&lt;T> is a type &amp; not a tag\n\nsee"
+        let plain = "&lt;T&gt; is a type &amp; not a tag\n\nsee"
+        func entry(_ inside: String) throws -> String? {
+            let feed = "<feed xmlns='http://www.w3.org/2005/Atom'><entry>\(inside)</entry></feed>"
+            return try parse(feed).items.first?.description
+        }
+        #expect(try entry("<content type='text'>\(plain)</content>") == expected)
+        #expect(
+            try entry("<content type='text/plain; x=1'><![CDATA[<T> is a type & not a tag\n\nsee]]></content>")
+                == expected)
+        #expect(try entry("<summary type='text'>\(plain)</summary>") == expected)
+        #expect(try entry("<content type='html'>\(plain)</content>") == "<T> is a type & not a tag\n\nsee")
+        #expect(try entry("<content>\(plain)</content>") == "<T> is a type & not a tag\n\nsee")
+        let base64 = "PFQ+IGlzIGEgdHlwZSAmIG5vdCBhIHRhZwoKc2Vl"
+        #expect(try entry("<content type='text/plain' mode='base64'>\(base64)</content>") == expected)
+        #expect(
+            try parse(
+                "<rss xmlns:media='http://search.yahoo.com/mrss/'><channel><item><media:description type='plain'>"
+                    + "\(plain)</media:description></item></channel></rss>"
+            ).items.first?.description == expected)
+        for member in ["content_text", "summary"] {
+            let json = #"{"items": [{"id": "1", "\#(member)": "<T> is a type & not a tag\n\nsee"}]}"#
+            #expect(try parse(json).items.first?.description == expected)
+        }
+        let html = #"{"items": [{"id": "1", "content_html": "<b>x</b>", "content_text": "x"}]}"#
+        #expect(try parse(html).items.first?.description == "<b>x</b>")
+    }
+
+    @Test func aJSONFeedsTitleHasNoMarkupAndANullErasesNothing() throws {
+        let members = [
+            "\"title\": \"<b>A &amp; B</b>\"", "\"home_page_url\": \"http://e.com/\"", "\"description\": \"d\"",
+            "\"language\": \"en\"", "\"next_url\": \"http://e.com/2\"", "\"author\": {\"name\": \"<i>Ann</i>\"}",
+            "\"items\": []",
+        ]
+        let nulls = ["title", "home_page_url", "description", "language", "next_url", "author"].map {
+            "\"\($0)\": null"
+        }
+        let feed = try parse("{\((members + nulls).joined(separator: ", "))}")
+        #expect(feed.title == "A & B" && feed.link == "http://e.com/" && feed.description == "d")
+        #expect(feed.language == "en" && feed.next == "http://e.com/2" && feed.author == "Ann")
+    }
+
+    // MARK: Namespaces
+
+    @Test func aPrefixBoundInsideXHTMLIsBoundThere() throws {
+        let feed = try parse(
+            """
+            <feed xmlns="http://www.w3.org/2005/Atom"><entry><content type="xhtml">
+            <x:div xmlns:x="http://www.w3.org/1999/xhtml"><x:br xmlns:y="y"/><y:p xmlns:y="y">a</y:p></x:div>
+            </content></entry><entry><title>b</title></entry></feed>
+            """)
+        #expect(feed.items.count == 2 && feed.diagnostics.isEmpty)
+        let unbound = try parse(
+            "<feed xmlns='http://www.w3.org/2005/Atom'><entry><content type='xhtml'><p xmlns:y='y'/><y:p/></content>"
+                + "</entry></feed>")
+        #expect(unbound.diagnostics.map(\.message).filter { $0.contains("“y”") }.count == 1)
+    }
+
+    /// The start tag of an item also ends an item that was not closed, and with it the declarations of that item.
+    @Test func theDeclarationsOfAnItemOutliveTheItemBeforeIt() throws {
+        let feed = try parse(
+            """
+            <rss><channel><item xmlns:a="http://www.itunes.com/dtds/podcast-1.0.dtd"><a:title>1</a:title>
+            <item xmlns:b="http://www.itunes.com/dtds/podcast-1.0.dtd"><b:episode>2</b:episode></item></channel></rss>
+            """)
+        #expect(feed.items.map(\.episode) == [nil, 2])
+        #expect(!feed.diagnostics.contains { $0.message.contains("“b”") })
+    }
 }

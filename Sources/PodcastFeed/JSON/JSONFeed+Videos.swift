@@ -11,10 +11,10 @@ extension JSONFeed {
         var item = Item()
         item.line = start
         item.guid = identifier(object["id"]) ?? identifier(object["guid"])
-        item.title = line(object["title"]) ?? line(object["name"])
-        item.description = text(object["description"]) ?? text(object["summary"])
+        item.title = title(object["title"]) ?? title(object["name"])
+        item.description = html(object["description"]) ?? html(object["summary"])
         item.image = address(object["thumbnail"]) ?? address(object["image"])
-        item.author = line(object["author"])
+        item.author = name(object["author"])
         for name: StaticString in ["published", "date", "created", "created_at"] {
             guard item.published == nil else { break }
             if case .number(let seconds)? = object[name] {
@@ -37,7 +37,7 @@ extension JSONFeed {
         if index == 0 { item.link = address(object["url"]) ?? address(object["href"]) }
         let inner = object[names[index]]
         let length = number(object["size"]) ?? number(inner?["size"])
-        let type = (line(object["type"]) ?? line(inner?["type"]))?.lowercased()
+        let type = type(object["type"]) ?? type(inner?["type"])
         var enclosure = Enclosure(
             url: media, length: length.flatMap { FeedValues.length($0) }, type: type)
         if enclosure.kind == .unknown, !(type?.contains("/") ?? false) { enclosure.type = Self.mediaType }

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The builder of a ``Feed`` from a JSON Feed (version 1.1, jsonfeed.org), or from a plain list of videos.
 ///
 /// A truncated or malformed document yields the items before the truncation or syntax error, as with XML. A malformed
@@ -68,19 +70,19 @@ struct JSONFeed {
 
     private mutating func member(_ name: [UInt8], _ scanner: inout JSONScanner) throws {
         switch String(decoding: name.prefix(40), as: UTF8.self) {
-        case "title": feed.title = try line(scanner.value())
-        case "home_page_url": feed.link = try url(scanner.value())
-        case "description": feed.description = try text(scanner.value())
-        case "language": feed.language = try line(scanner.value())
+        case "title": feed.title = try title(scanner.value()) ?? feed.title
+        case "home_page_url": feed.link = try url(scanner.value()) ?? feed.link
+        case "description": feed.description = try html(scanner.value()) ?? feed.description
+        case "language": feed.language = try line(scanner.value()) ?? feed.language
         case "icon": feed.image = try url(scanner.value()) ?? feed.image
         case "favicon":
             let address = try url(scanner.value())
             feed.image = feed.image ?? address
         case "authors": feed.author = try names(scanner.value()) ?? feed.author
         case "author":
-            let name = try line(scanner.value()["name"]).map(PlainLine.person)
-            feed.author = feed.author ?? name
-        case "next_url": feed.next = try url(scanner.value())
+            let author = try self.name(scanner.value()["name"])
+            feed.author = feed.author ?? author
+        case "next_url": feed.next = try url(scanner.value()) ?? feed.next
         case "expired":
             guard case .bool(true) = try scanner.value() else { return }
             feed.isComplete = true
@@ -131,11 +133,11 @@ struct JSONFeed {
         var item = Item()
         item.line = start
         item.guid = identifier(object["id"])
-        item.title = line(object["title"]).flatMap(PlainLine.withoutTags)
+        item.title = title(object["title"])
         item.link = url(object["url"]) ?? url(object["external_url"])
-        item.description = text(object["content_html"]) ?? text(object["content_text"]) ?? text(object["summary"])
+        item.description = html(object["content_html"]) ?? plain(object["content_text"]) ?? plain(object["summary"])
         item.image = url(object["image"]) ?? url(object["banner_image"])
-        item.author = names(object["authors"]) ?? line(object["author"]?["name"]).map(PlainLine.person)
+        item.author = names(object["authors"]) ?? name(object["author"]?["name"])
         for written in [line(object["date_published"]), line(object["date_modified"])] {
             guard item.published == nil, let written else { continue }
             item.published = PublicationDate(parsing: written)
@@ -148,7 +150,7 @@ struct JSONFeed {
             }
             let length = number(attachment["size_in_bytes"]).flatMap { FeedValues.length($0) }
             item.enclosures.append(
-                Enclosure(url: address, length: length, type: line(attachment["mime_type"])?.lowercased()))
+                Enclosure(url: address, length: length, type: type(attachment["mime_type"])))
             let seconds = number(attachment["duration_in_seconds"]) ?? 0
             if item.duration == nil, seconds > 0, seconds <= 1e9 { item.duration = seconds }
         }
@@ -159,7 +161,7 @@ struct JSONFeed {
     /// Returns the first name in `authors`, which replaces `author` since version 1.1; `nil` if there is none.
     private func names(_ value: JSONScanner.Value?) -> String? {
         for author in value?.elements ?? [] {
-            if let name = line(author["name"]) { return PlainLine.person(name) }
+            if let name = name(author["name"]) { return name }
         }
         return nil
     }
@@ -177,8 +179,19 @@ struct JSONFeed {
         bytes(value, limits.line).flatMap { FeedValues.line($0) }
     }
 
-    func text(_ value: JSONScanner.Value?) -> String? {
-        bytes(value, limits.text).flatMap { FeedValues.string($0) }
+    func title(_ value: JSONScanner.Value?) -> String? { line(value).flatMap(PlainLine.withoutTags) }
+
+    func name(_ value: JSONScanner.Value?) -> String? {
+        line(value).map(PlainLine.person).flatMap(PlainLine.withoutTags)
+    }
+
+    func type(_ value: JSONScanner.Value?) -> String? { line(value).flatMap { MIMEType.essence(of: $0.utf8) } }
+
+    func html(_ value: JSONScanner.Value?) -> String? { bytes(value, limits.text).flatMap { FeedValues.string($0) } }
+
+    /// Returns plain text as HTML.
+    private func plain(_ value: JSONScanner.Value?) -> String? {
+        bytes(value, limits.text).flatMap { FeedValues.string(FeedValues.escaped($0)) }
     }
 
     /// Returns the text of a string, truncated at a character boundary and without characters that XML does not allow,

@@ -36,7 +36,7 @@ struct TextBuffer: ~Copyable {
         count += piece.count
     }
 
-    mutating func append(_ text: String.UTF8View) {
+    mutating func append(_ text: some Sequence<UInt8>) {
         for byte in text { append(byte) }
     }
 

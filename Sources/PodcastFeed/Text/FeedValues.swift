@@ -150,6 +150,20 @@ enum FeedValues {
         return String(decoding: text[first...last], as: UTF8.self)
     }
 
+    /// Returns plain text as HTML, also for attributes in double quotes. Line ends stay.
+    static func escaped(_ text: some Sequence<UInt8>) -> [UInt8] {
+        var html: [UInt8] = []
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "&"): html += "&amp;".utf8
+            case UInt8(ascii: "<"): html += "&lt;".utf8
+            case UInt8(ascii: "\""): html += "&quot;".utf8
+            default: html.append(byte)
+            }
+        }
+        return html
+    }
+
     /// Returns a displayable line, such as a title: each run of white space becomes one space. With
     /// `replacingReferences`, character references that publishers escaped twice (`&amp;amp;`) are replaced. `nil` if
     /// nothing is left.

@@ -137,7 +137,8 @@ extension FeedReader {
         var cleaner = UTF8Cleaner()
         var block = UTF8Cleaner.Block(size: 3 * decoded.count)
         decoded.withUnsafeMutableBytes { _ = cleaner.clean(UnsafeRawBufferPointer($0), into: &block) }
-        set(.content, text: block.contents)
+        guard self.text.isPlain else { return set(.content, text: block.contents) }
+        FeedValues.escaped(block.contents).withUnsafeBufferPointer { set(.content, text: $0) }
     }
 
     /// Sets a URL field, unless it has a value from a source of equal or better rank.

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The builder of a ``Feed`` from the start tags, end tags and text of an XML document.
 struct FeedReader: ~Copyable {
     var names = ElementNames()
@@ -39,8 +41,7 @@ struct FeedReader: ~Copyable {
     mutating func startElement(_ qualified: FeedBytes, _ attributes: FeedAttributes) {
         guard !isStopped else { return }
         guard !stack.isRootClosed else { return diagnoseTail() }
-        var bindings = 0
-        if !isCollecting { bindings = names.declare(attributes) }
+        var bindings = names.declare(attributes)
         if stack.isEmpty {
             stack.setRoot(ElementNames.local(of: qualified))
             bindings += names.bindRoot(qualified)
@@ -49,18 +50,36 @@ struct FeedReader: ~Copyable {
         if let prefix = names.nextUnbound() {
             diagnose("the prefix “\(prefix)” is not bound to a namespace; it is treated as the usual one")
         }
-        if isCollecting, startInsideText(name, qualified, attributes) { return }
+        if isCollecting {
+            if isPart(name) { return addToText(name, qualified, bindings: bindings, attributes) }
+            diagnose("an element was not closed before the next began")
+            bindings = close(before: attributes, bindings) { while $0.isCollecting { $0.closeLast() } }
+        }
+        if stack.count >= limits.depth {
+            guard let index = room(for: name, attributes) else { return names.drop(bindings) }
+            bindings = close(before: attributes, bindings) { while $0.stack.count > index { $0.closeLast() } }
+        }
+        if isInItem, Self.rule(name, in: stack.scope).handler.isItem {
+            diagnose("an item was not closed before the next began")
+            bindings = close(before: attributes, bindings) { while $0.isInItem, !$0.stack.isEmpty { $0.closeLast() } }
+        }
         open(name, bindings: bindings, attributes)
     }
 
+    /// Closes elements when a start tag whose declarations are already in force shows that they have ended.
+    ///
+    /// - Parameter bindings: The number of the tag's bindings.
+    /// - Returns: The number of the tag's bindings without those of the closed elements.
+    private mutating func close(
+        before attributes: FeedAttributes, _ bindings: Int, _ close: (inout FeedReader) -> Void
+    ) -> Int {
+        names.drop(bindings)
+        close(&self)
+        return names.declare(attributes)
+    }
+
     private mutating func open(_ name: FeedName, bindings: Int, _ attributes: FeedAttributes) {
-        if stack.count >= limits.depth, !makeRoom(for: name, attributes) { return names.drop(bindings) }
-        var rule = Self.rule(name, in: stack.scope)
-        if rule.handler.isItem, isInItem {
-            diagnose("an item was not closed before the next began")
-            closeItem()
-            rule = Self.rule(name, in: stack.scope)
-        }
+        let rule = Self.rule(name, in: stack.scope)
         let base = attributes.value("xml:base").flatMap { url($0) }
         stack.push(ElementStack.Element(hash: name.hash, rule: rule, bindings: bindings), base: base)
         if rule.handler == .none { return }
@@ -68,7 +87,7 @@ struct FeedReader: ~Copyable {
         guard rule.handler.collects, wantsText else { return }
         let isHTML = rule.handler.isHTML
         text.begin(
-            at: stack.count - 1, isHTML: isHTML,
+            at: stack.count - 1, isHTML: isHTML, isPlain: isHTML && Self.isPlain(attributes.value("type")),
             limit: isHTML ? limits.text : rule.handler.isURL ? limits.url : limits.line)
     }
 
@@ -92,7 +111,14 @@ struct FeedReader: ~Copyable {
 
     mutating func characters(_ bytes: FeedBytes, isCDATA: Bool) {
         guard let collected = text.elementIndex else { return }
-        text.append(bytes, isEscaped: stack.count - 1 > collected && !isCDATA && text.isHTML)
+        let isMarkup = isCDATA || !text.isHTML || stack.count - 1 == collected
+        text.append(bytes, isMarkup: isMarkup && !text.isPlain)
+    }
+
+    /// Whether the `type` of Atom's `content`, `summary` and `subtitle`, or of Media RSS's `description`, is plain text.
+    /// Text without a type is HTML, although Atom specifies plain text, since many feeds omit the type of HTML.
+    private static func isPlain(_ type: FeedBytes?) -> Bool {
+        type.flatMap(MIMEType.essence).map { ["text", "text/plain", "plain"].contains($0) } ?? false
     }
 
     /// Finishes the document. An item that is still open is omitted, because its title may be incomplete, and an
@@ -142,17 +168,16 @@ struct FeedReader: ~Copyable {
     /// Such deep nesting usually means that elements were not closed. Items and subscriptions are therefore still
     /// processed. An item closes all elements around it except the feed. Everything else is skipped.
     ///
-    /// - Returns: Whether the element may be opened.
-    private mutating func makeRoom(for name: FeedName, _ attributes: FeedAttributes) -> Bool {
+    /// - Returns: The number of elements that may stay open around the element; `nil` if it is skipped.
+    private mutating func room(for name: FeedName, _ attributes: FeedAttributes) -> Int? {
         diagnoseDepth()
         let handler = Self.rule(name, in: .nothing).handler
         if handler == .outline { _ = start(.outline, attributes) }
         guard handler.isItem,
             let index = stack.elements.lastIndex(where: { [.root, .channel, .feed].contains($0.rule.inside) }),
             index + 1 < limits.depth
-        else { return false }
-        while stack.count > index + 1 { closeLast() }
-        return true
+        else { return nil }
+        return index + 1
     }
 
     private mutating func diagnoseDepth() {
@@ -182,42 +207,32 @@ struct FeedReader: ~Copyable {
         }
     }
 
-    /// Closes the innermost elements up to and including the open item.
-    private mutating func closeItem() {
-        while isInItem, !stack.isEmpty { closeLast() }
-    }
-
     // MARK: Elements inside a text
 
-    /// Processes an element inside collected text. Closes the text first if the element cannot be a part of it.
-    ///
-    /// - Returns: Whether the element was processed as a part of the text.
-    private mutating func startInsideText(
-        _ name: FeedName, _ qualified: FeedBytes, _ attributes: FeedAttributes
-    ) -> Bool {
+    /// Returns whether an element inside collected text may be a part of it.
+    private func isPart(_ name: FeedName) -> Bool {
         guard let collected = text.elementIndex else { return false }
         let anywhere = Self.rule(name, in: .nothing).handler
         // Text that is not HTML contains no elements. If an element starts here that has a rule beside the text's
         // element, it is a sibling, and the text's element was not closed.
         let isSibling = !text.isHTML && Self.rule(name, in: stack.scope(around: collected)).handler != .none
-        if anywhere == .item || anywhere == .entry || isSibling {
-            diagnose("an element was not closed before the next began")
-            while isCollecting { closeLast() }
-            return false
-        }
-        guard stack.count < limits.depth else {
+        return anywhere != .item && anywhere != .entry && !isSibling
+    }
+
+    private mutating func addToText(
+        _ name: FeedName, _ qualified: FeedBytes, bindings: Int, _ attributes: FeedAttributes
+    ) {
+        if stack.count >= limits.depth {
             diagnoseDepth()
-            return true
+        } else if text.startTag(ElementNames.local(of: qualified), attributes) {
+            return stack.push(ElementStack.Element(hash: name.hash, rule: .ignore, bindings: bindings))
         }
-        if text.startTag(ElementNames.local(of: qualified), attributes) {
-            stack.push(ElementStack.Element(hash: name.hash, rule: .ignore))
-        }
-        return true
+        names.drop(bindings)
     }
 
     private mutating func endInsideText(_ index: Int) {
         while stack.count > index {
-            _ = stack.pop()
+            names.drop(stack.pop().bindings)
             text.endTag()
         }
     }

@@ -8,13 +8,16 @@ struct TextCollector: ~Copyable {
     /// Whether the text exceeds the limit and is truncated. From then on, only end tags are appended.
     private(set) var isCut = false
     private(set) var isHTML = false
+    /// Whether the text is plain, although it is collected as HTML.
+    private(set) var isPlain = false
     /// The names of the open elements inside the text, outermost first. The name of an element whose tags are not part
     /// of the text is an empty string.
     private var tags: [String] = []
 
-    mutating func begin(at elementIndex: Int, isHTML: Bool, limit: Int) {
+    mutating func begin(at elementIndex: Int, isHTML: Bool, isPlain: Bool, limit: Int) {
         self.elementIndex = elementIndex
         self.isHTML = isHTML
+        self.isPlain = isPlain
         self.limit = limit
         isCut = false
         buffer.removeAll()
@@ -27,9 +30,9 @@ struct TextCollector: ~Copyable {
 
     /// Appends text, up to the limit.
     ///
-    /// - Parameter isEscaped: Whether to escape `&` and `<`, which the scanner has decoded. It is set inside a child
-    ///   element: the child's tags are appended as markup, so the characters between them must not become markup.
-    mutating func append(_ bytes: FeedBytes, isEscaped: Bool) {
+    /// - Parameter isMarkup: Whether the characters `&` and `<`, which the scanner has decoded, are markup. They are not
+    ///   in plain text, nor inside a child element, whose own tags are appended as markup.
+    mutating func append(_ bytes: FeedBytes, isMarkup: Bool) {
         if bytes.isEmpty { return }
         let room = limit - buffer.count
         guard room > 0, !isCut else {
@@ -38,18 +41,7 @@ struct TextCollector: ~Copyable {
         }
         let part = UTF8Cleaner.prefix(bytes, room)
         isCut = part.count < bytes.count
-        if isEscaped { escape(part, quotes: false) } else { buffer.append(part) }
-    }
-
-    private mutating func escape(_ bytes: FeedBytes, quotes: Bool) {
-        for byte in bytes {
-            switch byte {
-            case UInt8(ascii: "&"): buffer.append("&amp;".utf8)
-            case UInt8(ascii: "<"): buffer.append("&lt;".utf8)
-            case UInt8(ascii: "\"") where quotes: buffer.append("&quot;".utf8)
-            default: buffer.append(byte)
-            }
-        }
+        if isMarkup { buffer.append(part) } else { buffer.append(FeedValues.escaped(part)) }
     }
 
     // MARK: Markup
@@ -67,7 +59,7 @@ struct TextCollector: ~Copyable {
                 buffer.append(UInt8(ascii: " "))
                 buffer.append(attribute.name)
                 buffer.append("=\"".utf8)
-                escape(attribute.value, quotes: true)
+                buffer.append(FeedValues.escaped(attribute.value))
                 buffer.append(UInt8(ascii: "\""))
             }
             buffer.append(UInt8(ascii: ">"))
