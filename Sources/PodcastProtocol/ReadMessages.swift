@@ -62,9 +62,8 @@ package struct OpenRequest: Sendable, Equatable {
     /// Decodes a payload; `nil` if it is malformed.
     package init?(payload: [UInt8]) {
         var reader = WireReader(payload[...])
-        guard let episode = reader.int64() else { return nil }
-        // A mount of an earlier version sends the episode alone.
-        self.init(episode: EpisodeID(episode), kind: reader.uint8() == 1 ? .probe : .player)
+        guard let episode = reader.int64(), let kind = reader.uint8() else { return nil }
+        self.init(episode: EpisodeID(episode), kind: kind == 1 ? .probe : .player)
     }
 }
 

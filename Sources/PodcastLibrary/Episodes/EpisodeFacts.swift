@@ -77,9 +77,6 @@ struct EpisodeFacts {
             all.add(enclosure.length)
         }
         for alternate in item.alternates { alternate.add(to: &all) }
-        // Versions of podfs that had no files for alternates stored the digest without this text. So the digest of an
-        // item with several encodings differs from the stored one, and the next refresh adds the alternates.
-        if encodings.count > 1 { all.add("alternates") }
         digest = all.value
         visibleDigest = visible.value
     }

@@ -34,19 +34,10 @@ package final class CredentialStore<ID: Identifier>: Sendable {
         var origin: String
         var user: String
         var password: String
-
-        enum CodingKeys: String, CodingKey {
-            case owner = "show"
-            case origin, user, password
-        }
     }
 
     private struct Content: Codable {
         var entries: [Entry]
-
-        enum CodingKeys: String, CodingKey {
-            case entries = "shows"
-        }
     }
 
     /// The key of the sync server's credentials; shows have ids from 1.

@@ -42,8 +42,7 @@ final class FeedPump: Sendable {
         }
 
         var feedRequest: FeedFetcher.FeedRequest {
-            // Earlier versions of podfs did not store documents. If no document is stored, send no validators, so that
-            // the server returns the whole feed.
+            // Without a stored document, no validators are sent, so that the server returns the whole feed.
             FeedFetcher.FeedRequest(
                 show.url, reach: show.access.reach, credentials: credentials, etag: hasDocument ? show.etag : nil,
                 lastModified: hasDocument ? show.lastModified : nil, userAgent: userAgent,

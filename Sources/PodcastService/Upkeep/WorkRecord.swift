@@ -43,12 +43,6 @@ package struct WorkRecord: Sendable, Equatable {
         /// The display name.
         package var name: String
 
-        private enum CodingKeys: String, CodingKey {
-            case item
-            case crashes = "deaths"
-            case last, name
-        }
-
         package init(item: WorkItem, crashes: Int, last: Int64, name: String) {
             self.item = item
             self.crashes = crashes
