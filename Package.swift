@@ -52,7 +52,7 @@ let package = Package(
         // The parsers of feeds, the library, and the pages made from it.
         target("PodcastFeed", ["Platform"]),
         target("PodcastLibrary", ["PodcastFeed", "Listening", "TransferCore", "Platform", "CLinux", grdb]),
-        target("PodcastPages", ["PodcastLibrary", "PodcastFeed", "TransferCore", "CLibXML2"]),
+        target("PodcastPages", ["PodcastLibrary", "PodcastFeed", "TransferCore", "Platform", "CLibXML2"]),
 
         // Transfers. TransferCore, ContentCache and TransferEngine are independent of podcasts.
         target("TransferCore", ["Platform"]),

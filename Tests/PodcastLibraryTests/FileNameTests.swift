@@ -1,3 +1,4 @@
+import Platform
 import PodcastFeed
 import Testing
 
@@ -159,15 +160,15 @@ struct NameTemplateTests {
     }
 
     @Test func timesBecomeCalendarDays() {
-        #expect(CalendarDay(seconds: 0, offset: 0)?.description == "1970-01-01")
-        #expect(CalendarDay(seconds: -1, offset: 0)?.description == "1969-12-31")
-        #expect(CalendarDay(seconds: -86_400, offset: 0)?.description == "1969-12-31")
-        #expect(CalendarDay(seconds: -86_401, offset: 0)?.description == "1969-12-30")
-        for moment in [Int64.min, .min + 86_398, .max] { #expect(CalendarDay(seconds: moment, offset: 0) == nil) }
-        #expect(CalendarDay(seconds: 951_782_400, offset: 0)?.description == "2000-02-29")
-        #expect(CalendarDay(seconds: 253_402_300_799, offset: 0)?.description == "9999-12-31")
-        #expect(CalendarDay(seconds: 253_402_300_800, offset: 0) == nil)
-        #expect(CalendarDay(seconds: .max, offset: 3600) == nil)
+        #expect(GregorianDay(seconds: 0, offset: 0)?.description == "1970-01-01")
+        #expect(GregorianDay(seconds: -1, offset: 0)?.description == "1969-12-31")
+        #expect(GregorianDay(seconds: -86_400, offset: 0)?.description == "1969-12-31")
+        #expect(GregorianDay(seconds: -86_401, offset: 0)?.description == "1969-12-30")
+        for moment in [Int64.min, .min + 86_398, .max] { #expect(GregorianDay(seconds: moment, offset: 0) == nil) }
+        #expect(GregorianDay(seconds: 951_782_400, offset: 0)?.description == "2000-02-29")
+        #expect(GregorianDay(seconds: 253_402_300_799, offset: 0)?.description == "9999-12-31")
+        #expect(GregorianDay(seconds: 253_402_300_800, offset: 0) == nil)
+        #expect(GregorianDay(seconds: .max, offset: 3600) == nil)
     }
 
     @Test func aMissingFieldIsOmittedWithItsSeparators() throws {

@@ -1,3 +1,4 @@
+import Platform
 import PodcastFeed
 import PodcastLibrary
 import TestSupport
@@ -29,7 +30,7 @@ import TransferCore
                 let texts = [
                     TimeText.clock(duration), TimeText.duration(duration), ByteText.rate(duration),
                     ByteText.size(moment), TimeText.iso8601(moment),
-                    CalendarDay(seconds: moment, offset: Int(moment))?.description ?? "-",
+                    GregorianDay(seconds: moment, offset: Int(moment))?.description ?? "-",
                 ]
                 #expect(texts.allSatisfy { !$0.isEmpty })
                 let task = StatusReport.Task(

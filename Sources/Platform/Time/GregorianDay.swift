@@ -9,6 +9,13 @@ package struct GregorianDay: Sendable, Hashable, CustomStringConvertible {
         self.number = number
     }
 
+    /// Creates the day of a time at an offset from UTC, both in seconds; `nil` outside the years 1 to 9999.
+    package init?(seconds: Int64, offset: Int = 0) {
+        let (local, overflow) = seconds.addingReportingOverflow(Int64(offset))
+        if overflow { return nil }
+        self.init(number: local / 86_400 - (local % 86_400 < 0 ? 1 : 0))
+    }
+
     /// Creates the day of a date; `nil` if there is no such day, or the year is not 1 to 9999.
     ///
     /// Counts from 1 March in eras of 400 years (146,097 days), so that the leap day is the last day of its year
@@ -39,6 +46,11 @@ package struct GregorianDay: Sendable, Hashable, CustomStringConvertible {
 
     /// The day of the week, 0 for Monday. (1970-01-01 was a Thursday.)
     package var weekday: Int { Int((number % 7 + 10) % 7) }
+
+    /// The English names of the months, abbreviated as in dates of HTTP and mail.
+    package static let monthNames = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
 
     /// `2026-11-20`.
     package var description: String {

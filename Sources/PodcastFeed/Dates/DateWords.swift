@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The meaning of a word in a date.
 struct DateWord {
     /// The months that the word names in any language, bit 0 for January.
@@ -30,9 +32,7 @@ struct DateWord {
         englishMonths.firstIndex { $0 == word }
     }
 
-    private static let englishMonths: [Substring] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ]
+    fileprivate static let englishMonths = GregorianDay.monthNames.map { Substring($0.lowercased()) }
 
     private static let table: [Substring: DateWord] = {
         var table: [Substring: DateWord] = [:]
@@ -115,10 +115,7 @@ enum EnglishDateWord {
     private static let words: [UInt64: EnglishDateWord] = {
         var words: [UInt64: EnglishDateWord] = [:]
         for (name, offset) in DateWord.zones where name.allSatisfy(\.isASCII) { words[packed(name)] = .zone(offset) }
-        for name: Substring in [
-            "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon", "tue", "wed",
-            "thu", "fri", "sat", "sun",
-        ] {
+        for name in DateWord.englishMonths + ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] {
             words[packed(name)] = .word(DateWord(name))
         }
         return words

@@ -1,4 +1,4 @@
-internal import Platform
+package import Platform
 
 extension PublicationDate {
     /// The time in ISO 8601, UTC: `2026-11-20T10:00:00Z`.
@@ -28,21 +28,21 @@ extension PublicationDate {
         let (day, second) = dayAndSecond
         let (year, month, dayOfMonth) = day.components
         let weekday = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][day.weekday]
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         let clock = [second / 3600, second / 60 % 60, second % 60].map { GregorianDay.padded($0, 2) }.joined(
             separator: ":")
-        return "\(weekday), \(GregorianDay.padded(dayOfMonth, 2)) \(months[month - 1]) "
+        return "\(weekday), \(GregorianDay.padded(dayOfMonth, 2)) \(GregorianDay.monthNames[month - 1]) "
             + "\(GregorianDay.padded(year, 4)) \(clock) GMT"
     }
 
+    /// The day in the publisher's time zone; `nil` outside the years 1 to 9999: such a date is a mistake in the feed.
+    package var day: GregorianDay? { GregorianDay(seconds: seconds, offset: offset) }
+
     /// The day in UTC, and the seconds into it. A day outside ``GregorianDay``'s range is replaced by 1970-01-01.
     private var dayAndSecond: (day: GregorianDay, second: Int) {
-        var (day, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
-        if second < 0 { (day, second) = (day - 1, second + 86_400) }
-        guard let day = GregorianDay(number: day) ?? GregorianDay(number: 0) else {
+        guard let day = GregorianDay(seconds: seconds) ?? GregorianDay(number: 0) else {
             preconditionFailure("1970 is a year")
         }
-        return (day, Int(second))
+        return (day, Int((seconds % 86_400 + 86_400) % 86_400))
     }
 
     /// Creates a time from calendar and clock values; `nil` if the day or time does not exist, or the year is not from

@@ -1,3 +1,4 @@
+internal import Platform
 package import PodcastFeed
 
 /// The facts that identify an episode, from an item of a document or from a row of the library.
@@ -66,7 +67,7 @@ package struct EpisodeMatcher {
         /// The letters and digits of the title, case folded, or the whole title if it has neither; `nil` if the title
         /// is empty or a placeholder.
         var title: String?
-        var day: CalendarDay?
+        var day: GregorianDay?
         var seconds: Int64?
         var major: MediaType.Major?
         var duration: Double?
@@ -80,7 +81,7 @@ package struct EpisodeMatcher {
             repeatsURL = guid.map { EpisodeMatcher.comparable(url: $0) } == url
             path = String(url.prefix { $0 != "?" })
             title = EpisodeMatcher.canonical(title: facts.title)
-            day = facts.published.flatMap(CalendarDay.init)
+            day = facts.published?.day
             seconds = facts.published?.seconds
             major = MediaType(type: facts.type, url: facts.url).major
             duration = facts.duration

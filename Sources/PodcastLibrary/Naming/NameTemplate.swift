@@ -1,3 +1,4 @@
+internal import Platform
 package import PodcastFeed
 
 /// A template of episode names: text with fields in braces, such as `{date} {title}`.
@@ -140,7 +141,7 @@ package struct NameTemplate: Sendable, Equatable {
     private func value(of field: Field, item: Item, title: String, show: String) -> String? {
         switch field {
         case .title: title
-        case .date: item.published.flatMap(CalendarDay.init)?.description
+        case .date: item.published?.day?.description
         case .season: item.season.map(String.init)
         case .episode: item.episode.flatMap(Self.decimal)
         case .show: show.isEmpty ? nil : show

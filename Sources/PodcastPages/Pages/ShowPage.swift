@@ -1,3 +1,4 @@
+internal import Platform
 package import PodcastFeed
 package import PodcastLibrary
 internal import TransferCore
@@ -143,7 +144,7 @@ package struct ShowPage: Sendable {
     /// duration, size, and flags (1 cached, 2 played, 4 video, 8 no player, 16 notes). If the episode is not played and
     /// its playback position is at least a second, the position follows.
     private mutating func data(of episode: EpisodeSummary) -> OrderedJSON {
-        let day = episode.published.flatMap { CalendarDay(seconds: $0, offset: episode.publishedOffset)?.description }
+        let day = episode.published.flatMap { GregorianDay(seconds: $0, offset: episode.publishedOffset) }
         let stem = FileName.stem(ofFile: episode.name)
         let hasTitle = day.map { stem == "\($0) \(episode.title)" } ?? false
         var flags: Int64 = 0

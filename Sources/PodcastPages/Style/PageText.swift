@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 
@@ -47,9 +48,9 @@ struct PageText {
 
     /// Adds a `<time>` with the day in the feed's time zone; nothing for a time outside the calendar's range.
     mutating func day(_ seconds: Int64, offset: Int = 0) {
-        guard let day = CalendarDay(seconds: seconds, offset: offset)?.description else { return }
+        guard let day = GregorianDay(seconds: seconds, offset: offset) else { return }
         add("<time datetime=\"")
-        add(day)
+        add(day.description)
         add("\">")
         add(DayText.text(day))
         add("</time>")
@@ -115,17 +116,10 @@ struct PageText {
 
 /// Days in English.
 enum DayText {
-    private static let months = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
-
-    /// Returns `20 Nov 2026` for `2026-11-20`.
-    static func text(_ day: String) -> String {
-        let digits = Array(day.utf8).map { Int($0) - 48 }
-        guard digits.count == 10 else { return day }
-        let month = digits[5] * 10 + digits[6]
-        guard (1...12).contains(month) else { return day }
-        return "\(digits[8] * 10 + digits[9]) \(months[month - 1]) \(day.prefix(4))"
+    /// Returns `20 Nov 2026`.
+    static func text(_ day: GregorianDay) -> String {
+        let (year, month, dayOfMonth) = day.components
+        return "\(dayOfMonth) \(GregorianDay.monthNames[month - 1]) \(GregorianDay.padded(year, 4))"
     }
 }
 

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Glibc
 internal import PodcastFeed
 package import PodcastLibrary
 
@@ -271,12 +270,7 @@ package enum SyncAnswers {
 package enum SyncTime {
     /// Formats a time given in seconds since 1970.
     package static func text(_ seconds: Int64) -> String {
-        var seconds = time_t(seconds)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + String(number) }
-        let date = "\(Int(parts.tm_year) + 1_900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
-        return "\(date)T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+        String(PublicationDate(seconds: seconds, offset: 0).iso8601.dropLast())
     }
 
     /// Parses the timestamp of a response, in seconds since 1970; `nil` if absent or invalid. It is stored, and sent
@@ -291,35 +285,12 @@ package enum SyncTime {
         if let number = number(value) {
             return (-SyncTimeRange.latest...SyncTimeRange.latest).contains(number) ? number : nil
         }
-        guard let text = value as? String, text.utf8.count < 64 else { return nil }
-        let bytes = Array(text.utf8)
-        guard bytes.count >= 19 else { return nil }
-        func digits(_ range: Range<Int>) -> Int64? {
-            bytes[range].allSatisfy { (0x30...0x39).contains($0) }
-                ? Int64(String(decoding: bytes[range], as: UTF8.self)) : nil
-        }
-        guard let year = digits(0..<4), let month = digits(5..<7), let day = digits(8..<10), let hour = digits(11..<13),
-            let minute = digits(14..<16), let second = digits(17..<19), bytes[4] == 0x2D, bytes[7] == 0x2D,
-            bytes[13] == 0x3A, bytes[16] == 0x3A, bytes[10] == 0x54 || bytes[10] == 0x20, (1...12).contains(month),
-            (1...31).contains(day), hour < 24, minute < 60, second <= 60
-        else { return nil }
-        var parts = tm()
-        parts.tm_year = Int32(year - 1_900)
-        parts.tm_mon = Int32(month - 1)
-        parts.tm_mday = Int32(day)
-        parts.tm_hour = Int32(hour)
-        parts.tm_min = Int32(minute)
-        parts.tm_sec = Int32(second)
-        let moment = Int64(timegm(&parts))
-        var rest = bytes[19...]
-        if rest.first == UInt8(ascii: ".") { rest = rest.dropFirst().drop { (0x30...0x39).contains($0) } }
-        guard let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return moment }
-        let zone = rest.dropFirst().filter { (0x30...0x39).contains($0) }.map { Int64($0) - 0x30 }
-        // ISO 8601 permits a zone without minutes.
-        guard zone.count == 4 || zone.count == 2 else { return moment }
-        let minutes = zone.count == 4 ? zone[2] * 10 + zone[3] : 0
-        let offset = (zone[0] * 10 + zone[1]) * 3_600 + minutes * 60
-        return moment - (sign == UInt8(ascii: "+") ? offset : -offset)
+        return (value as? String).flatMap { hasTime($0) ? PublicationDate(parsing: $0)?.seconds : nil }
+    }
+
+    /// Whether the text has the length of a date with a time, and begins with the digit of a year.
+    private static func hasTime(_ text: String) -> Bool {
+        (19..<64).contains(text.utf8.count) && text.utf8.first.map { (0x30...0x39).contains($0) } ?? false
     }
 
     /// Parses a 64-bit whole number, which may be written as text. Truncates a JSON number with a fraction.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PodcastClient
+import PodcastPages
 import PodcastProtocol
 import PodcastService
 
@@ -136,8 +137,8 @@ struct SyncStatusCommand: PodfsCommand {
     static func text(_ status: SyncStatus) -> String {
         guard let server = status.server else { return "no sync server: podfs sync login URL" }
         var lines = ["\(status.user ?? "")@\(server) (\(status.kind ?? "")), device \(status.device ?? "")"]
-        lines.append(status.lastSync.map { "last sync \(date($0))" } ?? "not synced yet")
-        if let next = status.nextSync, status.state != .running { lines.append("next sync \(date(next))") }
+        lines.append(status.lastSync.map { "last sync \(TimeText.iso8601($0))" } ?? "not synced yet")
+        if let next = status.nextSync, status.state != .running { lines.append("next sync \(TimeText.iso8601(next))") }
         lines.append(summary(status))
         if let error = status.error {
             lines.append(status.state == .stopped ? "stopped: \(error)" : "the last synchronization failed: \(error)")
@@ -158,10 +159,6 @@ struct SyncStatusCommand: PodfsCommand {
         return (waiting == 0 ? "all changes are sent" : "\(unsent) not sent yet") + parked
     }
 
-    private static func date(_ moment: Int64) -> String {
-        ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(moment)))
-    }
-
     static func document(_ status: SyncStatus) -> String {
         var object: [String: Any] = [
             "state": status.state.rawValue, "waiting_subscriptions": status.waitingSubscriptions,
@@ -169,7 +166,8 @@ struct SyncStatusCommand: PodfsCommand {
         ]
         for (key, value) in [
             ("server", status.server), ("kind", status.kind), ("user", status.user), ("device", status.device),
-            ("error", status.error), ("last_sync", status.lastSync.map(date)), ("next_sync", status.nextSync.map(date)),
+            ("error", status.error), ("last_sync", status.lastSync.map(TimeText.iso8601)),
+            ("next_sync", status.nextSync.map(TimeText.iso8601)),
         ] {
             object[key] = value.map { $0 as Any } ?? NSNull()
         }
