@@ -44,7 +44,7 @@ let package = Package(
         .target(name: "CLinux"),
 
         // System calls that are retried on EINTR, clocks, atomic files, processes, threads.
-        target("Platform", ["CLinux"]),
+        target("Platform", ["CCurl", "CLinux"]),
 
         // The meaning of players' reports, as values.
         target("Listening", ["TransferCore", "Platform"]),
@@ -109,7 +109,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["CLinux", "CSystemd", "Platform"], path: "Tests/TestSupport",
             swiftSettings: strict),
-        tests("PlatformTests", ["Platform", "CLinux", "TestSupport"]),
+        tests("PlatformTests", ["Platform", "CCurl", "CLinux", "TestSupport"]),
         tests("PodcastFeedTests", ["PodcastFeed", "TestSupport"], resources: [.copy("Fixtures")]),
         tests(
             "PodcastLibraryTests",

@@ -1,3 +1,4 @@
+import Platform
 import Testing
 
 @testable import PodcastFeed
@@ -96,7 +97,7 @@ import Testing
         ("https://", false), ("http:///", false), ("http://u@", false), ("http://:80", false), ("ftp://x/", false),
         ("http://x y", false), ("", false),
     ])
-    func anAddressHasASchemeAndAHost(url: String, isValid: Bool) { #expect(URLReference.isHTTP(url) == isValid) }
+    func anAddressHasASchemeAndAHost(url: String, isValid: Bool) { #expect(WebAddress.isValid(url) == isValid) }
 
     @Test func lineBreaksAndDoubleEscapingAreRemovedFromURLs() {
         #expect(URLReference.resolve("\n https://x/a b\n\t/c?d&amp;e ", base: nil) == "https://x/a%20b/c?d&e")

@@ -5,7 +5,7 @@ import Testing
 /// The choice of a proxy from environment variables, as libcurl makes it.
 struct ProxySettingsTests {
     private func proxy(_ environment: [String: String], _ scheme: String, _ host: String) -> String? {
-        ProxySettings { environment[$0] }.proxy(scheme: scheme, host: host).map { "\($0.host) \($0.port)" }
+        ProxySettings { environment[$0] }.proxy(isSecure: scheme == "https", host: host).map { "\($0.host) \($0.port)" }
     }
 
     @Test func eachSchemeHasItsVariable() {

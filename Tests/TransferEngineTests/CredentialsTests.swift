@@ -1,3 +1,4 @@
+import Platform
 import TestSupport
 import Testing
 import TransferCore
@@ -21,7 +22,7 @@ struct CredentialsTests {
         get throws {
             Credentials(
                 user: "user", password: "pass wörd",
-                origin: try #require(Credentials.origin(of: bench.server.url("/"))))
+                origin: try #require(WebAddress.origin(of: bench.server.url("/"))))
         }
     }
 
@@ -90,21 +91,32 @@ struct CredentialsTests {
         #expect(fields(bench.server).allSatisfy { $0 == field })
     }
 
-    @Test func originsAreSchemeHostAndPort() throws {
-        let origins: [(String, String?)] = [
-            ("https://Example.com/feed?x=https://other.example/", "https://example.com:443"),
-            ("HTTP://u:p@example.com", "http://example.com:80"),
-            ("http://example.com:8080/x", "http://example.com:8080"),
-            ("https://a@b@example.com:443/", "https://example.com:443"), ("https://[::1]:444/", "https://[::1]:444"),
-            ("https://[::1]", "https://[::1]:443"), ("https://example.com:/x", "https://example.com:443"),
-            ("https://example.com\\@evil.example/", "https://example.com:443"),
-            ("ftp://example.com/", nil), ("https:///x", nil), ("https://example.com:99999/", nil), ("example.com", nil),
-        ]
-        for (url, origin) in origins { #expect(Credentials.origin(of: url) == origin, "\(url)") }
+    @Test func credentialsFitURLsOfTheirOriginOnly() {
         let credentials = Credentials(user: "u", password: "secret", origin: "https://example.com:443")
         #expect(credentials.fit("https://EXAMPLE.com/x.mp3"))
         #expect(!credentials.fit("http://example.com/x.mp3") && !credentials.fit("https://example.com:444/"))
         #expect(!credentials.fit("https://example.com.evil.example/") && !credentials.fit("https://me@example.com/"))
+        #expect(!credentials.fit("https://example.com\\@evil.example/"))
         #expect(!"\(credentials)".contains("secret"))
+    }
+
+    /// URLs whose host is that of the credentials to some programs, and another one to libcurl.
+    @Test(arguments: ["\\@", "\\\\@", "\\.@", "\\:@", ":80\\@", "/\\@"])
+    func ambiguousURLsAreRefusedBeforeTheyAreRequested(separator: String) async throws {
+        other.serve("/1.mp3", Resource(content))
+        let away = bench.server.url("") + separator + other.url("/1.mp3").dropFirst("http://".count)
+        for url in [away, away.replacing("http://", with: "http://a:b@")] {
+            await #expect(throws: TransferError.self) { try await fetch(url) }
+            var source = DownloadSource(key: 1, url: url, generation: 1)
+            source.credentials = try credentials
+            bench.know(source)
+            try bench.fill(1)
+            try await bench.wait("the download has failed") { !bench.failures.isEmpty }
+            #expect(bench.failures.last?.code == .unusable)
+        }
+        // libcurl follows redirects by its own reading of the address, and sends the credentials to their origin only.
+        bench.server.serve("/away") { _ in .redirect(to: away) }
+        try? await fetch(bench.server.url("/away"))
+        #expect(fields(other).allSatisfy { $0 == nil } && other.requests.count <= 1)
     }
 }

@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 import TestSupport
 import Testing
@@ -104,7 +105,7 @@ struct DataReceiverTests {
         second.body = Array("question".utf8)
         var third = request("/3")
         third.credentials = Credentials(
-            user: "u", password: "p", origin: try #require(Credentials.origin(of: third.url)))
+            user: "u", password: "p", origin: try #require(WebAddress.origin(of: third.url)))
         let chain = Chain([first, request("/a"), second, request("/b"), third, request("/c")])
         try bench.engine.send(chain.first)
         try await chain.waitForEnds(6)

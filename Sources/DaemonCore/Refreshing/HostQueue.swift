@@ -85,7 +85,7 @@ package struct HostQueue: Sendable {
 
     /// Appends a feed to the queue.
     ///
-    /// - Parameter host: `FeedAddress.host(of:)`.
+    /// - Parameter host: `WebAddress.host(of:)`.
     /// - Returns: `false` if the feed is already queued or running, so that one fetch serves both requests.
     @discardableResult
     package mutating func enqueue(_ id: ShowID, host: String) -> Bool {

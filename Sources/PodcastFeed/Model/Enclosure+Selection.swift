@@ -1,3 +1,5 @@
+internal import Platform
+
 extension Enclosure {
     /// The kind of a file, as far as its MIME type and URL show.
     package enum Kind: Sendable {
@@ -14,7 +16,7 @@ extension Enclosure {
     /// The kind according to the MIME type, or to the file extension in the URL if the type is vague.
     package var kind: Kind {
         // A URL is still relative if its base is unknown; it counts as http.
-        guard URLReference.isHTTP(url) || URLReference.scheme(of: url) == nil else { return .other }
+        guard WebAddress.isValid(url) || URLReference.scheme(of: url) == nil else { return .other }
         let type = self.type ?? ""
         if type.hasPrefix("audio") || type.hasPrefix("video") {
             return Self.streamTypes.contains(type) ? .stream : .media

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// A person who contributes to a show or an episode (`podcast:person`).
 package struct Person: Sendable, Equatable, Codable {
     package var name: String
@@ -129,7 +131,7 @@ package struct AlternateEnclosure: Sendable, Equatable {
     /// The sources with an http or https URL.
     package var enclosures: [Enclosure] {
         sources.compactMap { source in
-            guard URLReference.isHTTP(source.url) else { return nil }
+            guard WebAddress.isValid(source.url) else { return nil }
             return Enclosure(url: source.url, length: length, type: source.type ?? type)
         }
     }

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The subscriptions of an OPML document, in its order, each URL once.
 struct OutlineList {
     private(set) var subscriptions: [OPML.Subscription] = []
@@ -66,7 +68,7 @@ extension FeedReader {
             return skipUnusable(
                 "the address of \(Self.name(title)) is longer than \(limits.url) bytes and is ignored", line)
         }
-        guard URLReference.isHTTP(address) else {
+        guard WebAddress.isValid(address) else {
             return skipUnusable("the address of \(Self.name(title)) \(Self.fault(of: address))", line)
         }
         guard outlines.subscriptions.count < limits.items else {
@@ -105,7 +107,7 @@ extension FeedReader {
         guard let scheme = URLReference.scheme(of: address).map({ String(Substring($0)).lowercased() }) else {
             return "is relative: it does not begin with “http:” or “https:”"
         }
-        if scheme == "http" || scheme == "https" { return "has no host" }
+        if let problem = WebAddress.problem(with: address), problem != .scheme { return problem.description }
         return "begins with “\(scheme.prefix(20)):”, not with “http:” or “https:”"
     }
 

@@ -53,33 +53,6 @@ package enum URLReference {
         return nil
     }
 
-    /// Whether the URL can be fetched: `http` or `https` with a host, and without white space.
-    package static func isHTTP(_ url: String) -> Bool {
-        var url = url
-        return url.withUTF8 { bytes in
-            let letters = "http".utf8
-            guard bytes.count >= 8, zip(bytes, letters).allSatisfy({ $0 | 0x20 == $1 }) else { return false }
-            var start = bytes[4] | 0x20 == UInt8(ascii: "s") ? 5 : 4
-            guard bytes[start] == UInt8(ascii: ":"), bytes[start + 1] == UInt8(ascii: "/"),
-                bytes[start + 2] == UInt8(ascii: "/")
-            else { return false }
-            start += 3
-            var host = start
-            var isInHost = true
-            for index in start..<bytes.count {
-                let byte = bytes[index]
-                if byte <= 0x20 { return false }
-                if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") {
-                    isInHost = false
-                }
-                // The user information ends at `@`.
-                if isInHost, byte == UInt8(ascii: "@") { host = index + 1 }
-            }
-            guard host < bytes.count else { return false }
-            return ![UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: ":")].contains(bytes[host])
-        }
-    }
-
     /// Normalizes a reference: control characters such as line feeds and tabs are removed, inner spaces become `%20`,
     /// and `&amp;`, which remains of an `&` that was escaped twice, becomes `&`.
     private static func cleaned(_ reference: FeedBytes) -> String {

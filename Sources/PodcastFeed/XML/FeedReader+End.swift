@@ -1,3 +1,5 @@
+internal import Platform
+
 extension FeedReader {
     /// Processes an element's text at its end tag.
     mutating func end(_ handler: FeedHandler, _ text: FeedBytes) {
@@ -57,7 +59,7 @@ extension FeedReader {
     mutating func finishItem() {
         guard isInItem else { return }
         current.isOpen = false
-        if current.item.link == nil, current.guidIsLink, let guid = current.item.guid, URLReference.isHTTP(guid) {
+        if current.item.link == nil, current.guidIsLink, let guid = current.item.guid, WebAddress.isValid(guid) {
             current.item.link = guid
         }
         (current.item.enclosures, current.item.attachments) = Enclosure.divided(
@@ -65,8 +67,8 @@ extension FeedReader {
             alternates: current.item.alternates.isEmpty ? [] : current.item.alternates.flatMap(\.enclosures))
         if !current.mediaContents.isEmpty { addMediaContents() }
         if current.item.enclosures.isEmpty, let other = current.item.attachments.first {
-            let isOnWeb = URLReference.isHTTP(other.url) || URLReference.scheme(of: other.url) == nil
-            let what = isOnWeb ? other.type ?? "a file without a type" : "an address that is not http or https"
+            let problem = URLReference.scheme(of: other.url) == nil ? nil : WebAddress.problem(with: other.url)
+            let what = problem.map { "an address that \($0)" } ?? other.type ?? "a file without a type"
             diagnose("an item has no audio or video, only \(what.prefix(60)); it is ignored", line: current.item.line)
         }
         if let live = current.live {

@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastFeed
 
 /// The file of an episode that is a stream (HTTP Live Streaming, RFC 8216): a playlist with one entry, the URL of the
@@ -21,7 +22,7 @@ package enum StreamFile {
     ///   - url: The URL of the stream. If it is not a valid http or https URL, the playlist is empty.
     package static func content(title: String, duration: Double?, url: String) -> [UInt8] {
         let isClean = !url.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
-        guard isClean, URLReference.isHTTP(url) else { return Array("#EXTM3U\n".utf8) }
+        guard isClean, WebAddress.isValid(url) else { return Array("#EXTM3U\n".utf8) }
         let seconds = duration.flatMap { Int64(exactly: $0.rounded()) } ?? -1
         let line = String(String.UnicodeScalarView(title.unicodeScalars.map { FileName.isForbidden($0) ? " " : $0 }))
         return Array("#EXTM3U\n#EXTINF:\(seconds),\(FileName.cut(line, to: 255))\n\(url)\n".utf8)

@@ -1,4 +1,5 @@
 import GRDB
+internal import Platform
 package import PodcastFeed
 package import TransferCore
 
@@ -130,11 +131,7 @@ extension Library {
     static func title(_ title: String?, url: String) -> String {
         let title = FileName.trimmedSpace(title ?? "")
         if !title.isEmpty { return title }
-        let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? Substring(url)
-        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        // The text before the last "@" is the user info (RFC 3986 §3.2.1).
-        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
-        return host.isEmpty ? FileName.untitled : String(host)
+        return (try? WebAddress(url))?.hostAndPort ?? FileName.untitled
     }
 }
 

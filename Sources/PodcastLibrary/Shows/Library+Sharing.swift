@@ -1,4 +1,5 @@
 import GRDB
+internal import Platform
 import PodcastFeed
 package import TransferCore
 
@@ -56,13 +57,10 @@ enum SecretAddress {
     /// token as its value, or a path component that begins with `private` or contains a token. A UUID in the path does
     /// not make a URL secret: public feeds have them.
     static func isLikely(_ url: String) -> Bool {
-        let scalars = url.unicodeScalars
-        guard let scheme = scalars.firstRange(of: "://".unicodeScalars) else { return false }
-        let rest = Substring(scalars[scheme.upperBound...].prefix { $0 != "#" })
-        if rest.unicodeScalars.prefix(while: { $0 != "/" && $0 != "?" }).contains("@") { return true }
-        let parts = rest.split(separator: "?", maxSplits: 1)
-        let path = parts.first?.split(separator: "/").dropFirst() ?? []
-        let query = parts.count > 1 ? parts[1].split(whereSeparator: { $0 == "&" || $0 == ";" }) : []
+        guard let address = try? WebAddress(url) else { return false }
+        if address.hasUserInfo { return true }
+        let path = address.path.split(separator: "/")
+        let query = address.query.split(whereSeparator: { $0 == "&" || $0 == ";" })
         return path.contains { $0.lowercased().hasPrefix("private") || isToken($0, atLeast: 32) && !isUUID($0) }
             || query.contains { parameter in
                 let pair = parameter.split(separator: "=", maxSplits: 1)

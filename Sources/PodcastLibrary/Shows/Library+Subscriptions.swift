@@ -1,4 +1,5 @@
 import GRDB
+internal import Platform
 package import PodcastFeed
 package import TransferCore
 
@@ -35,12 +36,12 @@ package struct Subscription: Sendable, Equatable {
     /// - Parameter url: The feed's address, with or without secrets as the list requires.
     package func outline(url: String) -> OPML.Subscription {
         OPML.Subscription(
-            url: url, title: title, text: name, link: link.map { RedactedURL.withoutUserInfo($0) },
+            url: url, title: title, text: name, link: link.map { WebAddress.withoutUserInfo($0) },
             folders: tags)
     }
 
     /// The address without secrets.
-    package var visibleURL: String { RedactedURL.text(url, isPrivate: hasCredentials) }
+    package var visibleURL: String { WebAddress.redacted(url, isPrivate: hasCredentials) }
 }
 
 /// A show to be subscribed although its feed cannot be fetched now.
@@ -200,7 +201,7 @@ extension Library {
 
 extension Podcast {
     /// Returns `url`, an address of this show, its feed or its media, without secrets.
-    package func visible(_ url: String) -> String { RedactedURL.text(url, isPrivate: hasCredentials) }
+    package func visible(_ url: String) -> String { WebAddress.redacted(url, isPrivate: hasCredentials) }
 
     /// The feed's address without secrets.
     package var visibleURL: String { visible(url) }

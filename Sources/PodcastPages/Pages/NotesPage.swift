@@ -1,3 +1,4 @@
+internal import Platform
 package import PodcastLibrary
 
 /// An episode's show notes as a complete HTML document.
@@ -34,7 +35,7 @@ package struct NotesPage: Sendable {
         }
         if let duration = episode.duration { page.add("<span>\(TimeText.duration(duration))</span>") }
         page.add("</p>\n<div class=\"notes whole\" dir=\"auto\">\n")
-        let base = episode.link ?? show.link ?? RedactedURL.text(show.url)
+        let base = episode.link ?? show.link ?? WebAddress.redacted(show.url)
         page.add(SanitizedHTML.headings(SanitizedHTML.text(of: notes, base: base), level: 2))
         page.add("\n</div>\n")
         if let link = episode.link.flatMap(SanitizedHTML.allowedAddress) {

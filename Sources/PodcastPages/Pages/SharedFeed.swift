@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastFeed
 package import PodcastLibrary
 
@@ -55,7 +56,7 @@ package struct SharedFeed: Sendable {
     /// - Parameters:
     ///   - folder: The name of its show's folder.
     ///   - show: The title of its show, in the feed of a view.
-    ///   - isPrivate: Whether the show is requested with credentials; see `RedactedURL`.
+    ///   - isPrivate: Whether the show is requested with credentials; see `WebAddress`.
     package mutating func add(_ episode: EpisodeSummary, folder: String, show: String? = nil, isPrivate: Bool) {
         let folder = Self.address(base, folder)
         let stem = FileName.stem(ofFile: episode.name).percentEncoded
@@ -67,7 +68,7 @@ package struct SharedFeed: Sendable {
         element("pubDate", episode.published.map { PublicationDate(seconds: $0, offset: 0).rfc822 })
         // A link equal to the guid is omitted: such a guid may be a secret URL, of which the feed contains only a hash.
         let link = episode.link == episode.guid ? nil : episode.link
-        element("link", link.map { RedactedURL.text($0, isPrivate: isPrivate) })
+        element("link", link.map { WebAddress.redacted($0, isPrivate: isPrivate) })
         element("description", episode.notes)
         text.empty(
             "enclosure",

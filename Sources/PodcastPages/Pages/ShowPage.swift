@@ -111,7 +111,7 @@ package struct ShowPage: Sendable {
         addPlayer(of: episode)
         addChapters(of: episode)
         if let notes = episode.notes {
-            let text = SanitizedHTML.text(of: notes, base: episode.link ?? show.link ?? RedactedURL.text(show.url))
+            let text = SanitizedHTML.text(of: notes, base: episode.link ?? show.link ?? WebAddress.redacted(show.url))
             if !text.isEmpty {
                 page.add("<div class=\"notes\" dir=\"auto\"\(LanguageTag.attribute(show.language))>")
                 page.add("\(SanitizedHTML.headings(text, level: 4))</div>\n")
@@ -172,7 +172,7 @@ package struct ShowPage: Sendable {
     private mutating func addDescription() {
         guard let description = show.description, !description.isEmpty else { return }
         let text = SanitizedHTML.text(
-            of: FileName.cut(description, to: Self.descriptionLimit), base: show.link ?? RedactedURL.text(show.url))
+            of: FileName.cut(description, to: Self.descriptionLimit), base: show.link ?? WebAddress.redacted(show.url))
         page.add("<div class=\"about\" dir=\"auto\"\(LanguageTag.attribute(show.language))>\(text)</div>")
     }
 

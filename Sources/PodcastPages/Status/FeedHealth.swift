@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastFeed
 package import PodcastLibrary
 
@@ -27,8 +28,8 @@ package struct FeedHealth: Sendable {
                 .object([
                     ("state", .string(show.state)), ("error", .string(orNull: show.error)),
                     ("status", .int(orNull: show.httpStatus)),
-                    ("url", .string(RedactedURL.withoutUserInfo(show.url))),
-                    ("final_url", .string(orNull: show.finalURL.map(RedactedURL.withoutUserInfo))),
+                    ("url", .string(WebAddress.withoutUserInfo(show.url))),
+                    ("final_url", .string(orNull: show.finalURL.map(WebAddress.withoutUserInfo))),
                     ("content_type", .string(orNull: show.contentType)), ("etag", .string(orNull: show.etag)),
                     ("last_modified", .string(orNull: show.lastModified)),
                     ("last_refresh", .string(orNull: show.lastRefresh.map(TimeText.iso8601))),

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import Platform
 internal import PodcastLibrary
 internal import Synchronization
 package import TransferEngine
@@ -51,8 +52,8 @@ package final class Netrc: Sendable {
     ///   - given: the address that a person entered; `nil` if a catalogue or server supplied it. Over http a password
     ///     is sent only to the origin of `given`, because a server may move its feed to any host, scheme and port.
     package func credentials(for url: String, given: String?) -> Credentials? {
-        guard let origin = Credentials.origin(of: url) else { return nil }
-        guard origin.hasPrefix("https:") || origin == given.flatMap(Credentials.origin) else { return nil }
+        guard let origin = WebAddress.origin(of: url) else { return nil }
+        guard origin.hasPrefix("https:") || origin == given.flatMap(WebAddress.origin) else { return nil }
         return entry(forAddress: url, user: nil).map {
             Credentials(user: $0.login, password: $0.password, origin: origin)
         }
@@ -64,8 +65,8 @@ package final class Netrc: Sendable {
     ///   the address names none.
     package func entry(forAddress address: String, user: String?) -> Entry? {
         guard let text else { return nil }
-        let host = FeedAddress.host(of: address.contains("://") ? address : "https://" + address)
-        return Self.entry(text, host: host, user: user ?? Self.user(inAddress: address))
+        let whole = address.contains("://") ? address : "https://" + address
+        return Self.entry(text, host: WebAddress.host(of: whole), user: user ?? Self.user(inAddress: whole))
     }
 
     /// The current contents of the file. It is read again when it has changed, because users edit it while the daemon
@@ -159,10 +160,6 @@ package final class Netrc: Sendable {
 
     /// Returns the user of an address such as `https://user@host`.
     package static func user(inAddress address: String) -> String? {
-        let rest = address.firstRange(of: "://").map { address[$0.upperBound...] } ?? address[...]
-        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        guard let at = authority.lastIndex(of: "@") else { return nil }
-        let name = authority[..<at].prefix { $0 != ":" }
-        return name.isEmpty ? nil : name.removingPercentEncoding ?? String(name)
+        (try? WebAddress(address))?.userInfo.flatMap { $0.user.isEmpty ? nil : $0.user }
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 package import TransferEngine
@@ -11,8 +12,11 @@ package struct PrivateAddress: Sendable, Equatable {
     package let credentials: Credentials?
 
     package init(_ text: String) {
-        url = RedactedURL.withoutUserInfo(text)
-        credentials = Self.credentials(in: text)
+        url = WebAddress.withoutUserInfo(text)
+        credentials = (try? WebAddress(text)).flatMap { address in
+            guard let (user, password) = address.userInfo, !(user.isEmpty && password.isEmpty) else { return nil }
+            return Credentials(user: user, password: password, origin: address.origin)
+        }
     }
 
     package init(url: String, credentials: Credentials?) {
@@ -21,29 +25,11 @@ package struct PrivateAddress: Sendable, Equatable {
     }
 
     /// The address with secrets redacted, for display.
-    package var visible: String { RedactedURL.text(url, isPrivate: credentials != nil) }
+    package var visible: String { WebAddress.redacted(url, isPrivate: credentials != nil) }
 
     /// The address with its credentials as user info, for other programs.
     package var whole: String {
-        guard let credentials, let scheme = url.unicodeScalars.firstRange(of: "://".unicodeScalars) else { return url }
-        let password = credentials.password.isEmpty ? "" : ":" + credentials.password.percentEncoded
-        return "\(url[..<scheme.upperBound])\(credentials.user.percentEncoded)\(password)@\(url[scheme.upperBound...])"
+        guard let credentials, let address = try? WebAddress(url) else { return url }
+        return address.with(user: credentials.user, password: credentials.password)
     }
-
-    private static func credentials(in text: String) -> Credentials? {
-        let scalars = text.unicodeScalars
-        guard text.utf8.contains(UInt8(ascii: "@")), let scheme = scalars.firstRange(of: "://".unicodeScalars),
-            let origin = Credentials.origin(of: text)
-        else { return nil }
-        let authority = scalars[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        guard let at = authority.lastIndex(of: "@") else { return nil }
-        let userInfo = authority[..<at]
-        let colon = userInfo.firstIndex(of: ":") ?? userInfo.endIndex
-        let user = unescaped(String(userInfo[..<colon]))
-        let password = unescaped(String(userInfo[colon...].dropFirst()))
-        return user.isEmpty && password.isEmpty
-            ? nil : Credentials(user: user, password: password, origin: origin)
-    }
-
-    private static func unescaped(_ text: String) -> String { text.removingPercentEncoding ?? text }
 }

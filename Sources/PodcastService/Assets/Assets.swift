@@ -76,7 +76,7 @@ final class Assets: ServicePart {
     }
 
     private func isRevalidationPaused(of url: String) -> Bool {
-        [Credentials.origin(of: url), url].contains { key in
+        [WebAddress.origin(of: url), url].contains { key in
             key.flatMap { revalidationPauses[$0] }.map { $0 > uptime } ?? false
         }
     }
@@ -125,7 +125,9 @@ final class Assets: ServicePart {
         let task = driver.beginFetch(path: source.path, kind: isArt ? .artwork : .transcript)
         defer { driver.finishFetch(task) }
         do {
-            guard URLReference.isHTTP(source.url) else { throw TransferError(.unusable, "no http or https address") }
+            if let problem = WebAddress.problem(with: source.url) {
+                throw TransferError(.unusable, "its address \(problem)")
+            }
             var request = try request(
                 source.url, of: source.podcast, limit: isArt ? Self.largestArt : Self.largestText,
                 timeout: Self.assetTimeout)
@@ -139,7 +141,7 @@ final class Assets: ServicePart {
             // After any failure, serve an outdated copy rather than none.
             if let known {
                 let isServers = error is ServerFailure || [.unreachable, .timedOut].contains(transferError?.code)
-                let key = isServers ? Credentials.origin(of: source.url) : nil
+                let key = isServers ? WebAddress.origin(of: source.url) : nil
                 revalidationPauses = revalidationPauses.filter { $0.value > uptime }
                 revalidationPauses[key ?? source.url] = uptime + Self.revalidationPause
                 return known.size

@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastFeed
 package import TransferCore
 
@@ -110,32 +111,24 @@ package struct StreamPlaylist {
     }
 
     private func check(_ reference: ArraySlice<UInt8>) throws(TransferError) {
-        let address = URLReference.resolve(String(decoding: reference, as: UTF8.self), base: base)
-        guard URLReference.isHTTP(address) else {
-            let scheme = address.prefix { $0 != ":" }.prefix(20)
-            throw Self.unusable("an address that is not http or https (\(scheme):)")
+        let text = URLReference.resolve(String(decoding: reference, as: UTF8.self), base: base)
+        let address: WebAddress
+        do throws(WebAddress.Problem) {
+            address = try WebAddress(text)
+        } catch {
+            let scheme = error == .scheme ? " (\(text.prefix { $0 != ":" }.prefix(20)):)" : ""
+            throw Self.unusable("an address that \(error)\(scheme)")
         }
-        guard let space, let host = Self.host(of: address), let own = Self.space(of: host, reach), own > space,
-            !reach.excepts(NetworkAddress(host), host: String(host))
+        guard let space, let own = Self.space(of: address.host, reach), own > space,
+            !reach.excepts(NetworkAddress(address.host), host: address.host)
         else { return }
         throw TransferError(
             .outOfReach, "the playlist of the stream, on a less private network, leads to an address \(own.phrase)")
     }
 
-    /// Returns the host of an http address, in lower case.
-    private static func host(of address: String) -> Substring? {
-        // Players read scalars: a delimiter before a combining character is a delimiter.
-        let scalars = address.unicodeScalars
-        guard let start = scalars.firstRange(of: "://".unicodeScalars)?.upperBound else { return nil }
-        let authority = scalars[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-        if host.first == "[" { return Substring(String(host.prefix { $0 != "]" }).lowercased() + "]") }
-        return Substring(String(host.prefix { $0 != ":" }).lowercased())
-    }
-
     /// Returns the space of a host that is a numeric address or this computer; `nil` for a name, which the player looks
     /// up.
-    private static func space(of host: Substring, _ reach: ReachPolicy) -> AddressSpace? {
+    private static func space(of host: String, _ reach: ReachPolicy) -> AddressSpace? {
         if host == "localhost" || host.hasSuffix(".localhost") { return .loopback }
         return NetworkAddress(host).map(reach.space)
     }

@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastLibrary
 package import TransferCore
 
@@ -36,7 +37,7 @@ package struct CatalogueEntry: Sendable, Equatable {
         untrustedTitle title: String?, author: String?, feedURL: String?, artwork: [String?], episodes: Int?,
         link: String?
     ) {
-        guard let feedURL, let address = FeedAddress(feedURL), !address.hasUserInfo else { return nil }
+        guard let feedURL, let address = try? WebAddress(feedURL), !address.hasUserInfo else { return nil }
         self.feedURL = feedURL
         self.title = title.flatMap(Self.line) ?? address.host
         self.author = author.flatMap(Self.line)
@@ -51,7 +52,7 @@ package struct CatalogueEntry: Sendable, Equatable {
     private static let longestLine = 512
 
     private static func address(_ text: String) -> String? {
-        guard let address = FeedAddress(text), !address.hasUserInfo else { return nil }
+        guard let address = try? WebAddress(text), !address.hasUserInfo else { return nil }
         return text
     }
 
@@ -93,7 +94,7 @@ extension CatalogueEntry {
         var result: [CatalogueEntry] = []
         var indices: [String: Int] = [:]
         for entry in lists.joined() {
-            let key = FeedAddress(entry.feedURL)?.key ?? entry.feedURL
+            let key = WebAddress.key(entry.feedURL)
             if let index = indices[key] {
                 result[index].complete(from: entry)
             } else if result.count < limit {

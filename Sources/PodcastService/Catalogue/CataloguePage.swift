@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// A show's page in a podcast directory, as people copy it from a browser. Does no IO.
 ///
@@ -15,9 +16,8 @@ package enum CataloguePage: Sendable, Equatable {
 
     /// Parses the address of a page; `nil` for any other address.
     package init?(_ text: String) {
-        guard let address = FeedAddress(text), let scheme = text.firstRange(of: "://") else { return nil }
-        let path = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
-        let parts = path.split(separator: "/").dropFirst()
+        guard let address = try? WebAddress(text) else { return nil }
+        let parts = address.path.split(separator: "/")
         if Self.appleHosts.contains(address.host) {
             // Use the last match: a show may be called "id1".
             guard let id = parts.last(where: { Self.number($0, after: "id") != nil }) else { return nil }
@@ -55,7 +55,7 @@ package enum CataloguePage: Sendable, Equatable {
 
     /// Returns advice on an address at one of `closedHosts`; `nil` for any other.
     static func advice(on text: String) -> String? {
-        guard let host = FeedAddress(text)?.host, closedHosts.contains(host) else { return nil }
+        guard let host = (try? WebAddress(text))?.host, closedHosts.contains(host) else { return nil }
         return "\(host) has pages of shows, not their feeds: find the feed with podfs search NAME"
     }
 }

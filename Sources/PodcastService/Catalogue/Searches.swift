@@ -74,7 +74,7 @@ final class Searches: ServicePart {
         return result
     }
 
-    private static func key(_ url: String) -> String { FeedAddress(url)?.key ?? url }
+    private static func key(_ url: String) -> String { WebAddress.key(url) }
 
     /// Returns the results of all catalogues, and one message per catalogue that failed.
     ///

@@ -70,7 +70,7 @@ struct FeedDocuments: Sendable {
         guard let facts = begin() else { throw POSIXError(.EIO) }
         let hops = redirects.map { hop in
             OrderedJSON.object([
-                ("status", .int(Int64(hop.status))), ("url", .string(RedactedURL.withoutUserInfo(hop.from))),
+                ("status", .int(Int64(hop.status))), ("url", .string(WebAddress.withoutUserInfo(hop.from))),
             ])
         }
         feed.writeInspectJSON(leading: [("redirects", .array(hops))]) { facts.append($0) }

@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -39,7 +40,7 @@ struct FeedFetcher: Sendable {
     static func response(_ head: ResponseHead, from url: String) -> FeedResponse {
         FeedResponse(
             // A redirect may lead to an address with user info, which must not be passed on.
-            finalURL: RedactedURL.withoutUserInfo(url), status: head.status, etag: head["etag"],
+            finalURL: WebAddress.withoutUserInfo(url), status: head.status, etag: head["etag"],
             lastModified: head["last-modified"], contentType: head["content-type"], space: head.space,
             reach: head.firstSpace)
     }
@@ -153,7 +154,7 @@ struct FeedFetcher: Sendable {
                     if found.status == 200 { document = documents?.begin() }
                     meter?.begin(found)
                     parser = FeedParser(
-                        contentType: found["content-type"], base: RedactedURL.withoutUserInfo(found.url ?? url),
+                        contentType: found["content-type"], base: WebAddress.withoutUserInfo(found.url ?? url),
                         limits: limits)
                 case .bytes(let bytes):
                     bytes.withUnsafeBytes { parser?.parse($0) }

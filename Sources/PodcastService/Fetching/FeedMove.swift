@@ -1,4 +1,5 @@
 internal import DaemonCore
+internal import Platform
 package import PodcastFeed
 package import TransferCore
 
@@ -68,8 +69,8 @@ package struct FeedMove: Sendable, Equatable {
     /// the address is the old one, or would make the subscription less safe: http instead of https, or user info chosen
     /// by a server.
     private static func permanentAddress(_ chain: RedirectChain) -> String? {
-        guard chain.isPermanent, chain.final != chain.requested, let old = FeedAddress(chain.requested),
-            let new = FeedAddress(chain.final), !new.hasUserInfo, new.isSecure || !old.isSecure
+        guard chain.isPermanent, chain.final != chain.requested, let old = try? WebAddress(chain.requested),
+            let new = try? WebAddress(chain.final), !new.hasUserInfo, new.isSecure || !old.isSecure
         else { return nil }
         // An address that differs only in trailing slashes or in the case of the host is the same: do not rewrite it.
         return new.key != old.key || new.isSecure != old.isSecure ? new.text : nil
@@ -78,15 +79,15 @@ package struct FeedMove: Sendable, Equatable {
     private static func candidate(
         _ text: String, chain: RedirectChain, former: some Sequence<String>
     ) -> String? {
-        guard let new = FeedAddress(text), !new.hasUserInfo, let requested = FeedAddress(chain.requested),
-            let final = FeedAddress(chain.final)
+        guard let new = try? WebAddress(text), !new.hasUserInfo, let requested = try? WebAddress(chain.requested),
+            let final = try? WebAddress(chain.final)
         else { return nil }
         // Many feeds name their own address in the tag, often with the old scheme. That is a move only if it changes
         // http to https.
         let isUpgrade = new.isSecure && !requested.isSecure && !final.isSecure
         if new.key == requested.key || new.key == final.key { return isUpgrade ? new.text : nil }
         guard new.isSecure || !requested.isSecure else { return nil }
-        return former.contains { FeedAddress($0)?.key == new.key } ? nil : new.text
+        return former.contains { (try? WebAddress($0))?.key == new.key } ? nil : new.text
     }
 
     // MARK: itunes:new-feed-url
@@ -124,9 +125,9 @@ package struct FeedMove: Sendable, Equatable {
     ///
     /// - Returns: `nil` if the move would leave https, the fetch failed, or the new address is the old one.
     package static func confirmedAddress(chain: RedirectChain, head: ResponseHead, from old: String) -> String? {
-        guard head.status == 200, let before = FeedAddress(old) else { return nil }
+        guard head.status == 200, let before = try? WebAddress(old) else { return nil }
         let text = permanentAddress(chain) ?? chain.requested
-        guard let address = FeedAddress(text), address.isSecure || !before.isSecure else { return nil }
+        guard let address = try? WebAddress(text), address.isSecure || !before.isSecure else { return nil }
         return address.key == before.key && address.isSecure == before.isSecure ? nil : text
     }
 }
@@ -140,7 +141,7 @@ package struct EpisodeMark: Sendable, Hashable {
     package static func marks(guid: String?, url: String) -> [EpisodeMark] {
         var marks: [EpisodeMark] = []
         if let guid, guid.utf8.count >= 8 { marks.append(EpisodeMark(text: "guid " + guid)) }
-        let path = FeedAddress(url)?.key.prefix { $0 != "?" } ?? url[...]
+        let path = (try? WebAddress(url))?.key.prefix { $0 != "?" } ?? url[...]
         if !path.isEmpty { marks.append(EpisodeMark(text: "url " + path)) }
         return marks
     }

@@ -1,3 +1,4 @@
+internal import Platform
 package import PodcastFeed
 
 /// A paged feed (RFC 5005 §3), followed from the first page by `rel="next"` and merged into one document. Does no I/O:
@@ -17,7 +18,7 @@ package struct PagedFeed: Sendable {
     private static let pageLimit = 100
 
     private let limits: FeedLimits
-    private let first: FeedAddress?
+    private let first: WebAddress?
     /// The pages appended so far, merged into one document: the metadata of the first page, the items of all. Its own
     /// `next` is the address of the following page, even if that is not fetched; `nil` if there is none.
     package private(set) var feed: Feed
@@ -45,7 +46,7 @@ package struct PagedFeed: Sendable {
         self.limits = limits
         self.feed = feed
         room = max(0, limits.bytes - size)
-        first = FeedAddress(url)
+        first = try? WebAddress(url)
         visited = Set([first?.key].compactMap(\.self))
         guard occasion != .schedule, feed.next != nil else { return }
         for item in feed.items { seen.formUnion(Self.keys(of: item)) }
@@ -66,7 +67,7 @@ package struct PagedFeed: Sendable {
         next = nil
         pages += 1
         room = max(0, room - size)
-        if let address = FeedAddress(url) { visited.insert(address.key) }
+        if let address = try? WebAddress(url) { visited.insert(address.key) }
         var fresh: [Item] = []
         var keys: Set<String> = []
         // Two items of one document are different items even if their keys are equal. So compare the page only with
@@ -106,7 +107,7 @@ package struct PagedFeed: Sendable {
             return stop("there are more than \(Self.pageLimit) pages; the rest is ignored")
         }
         guard room > 0 else { return stop("the pages are larger than \(limits.bytes) bytes; the rest is ignored") }
-        guard let first, var address = FeedAddress(text), !address.hasUserInfo else {
+        guard let first, var address = try? WebAddress(text), !address.hasUserInfo else {
             return stop("the address of page \(pages + 1) cannot be used; that page and later ones are ignored")
         }
         // A server behind a proxy may write page addresses with the scheme used internally.

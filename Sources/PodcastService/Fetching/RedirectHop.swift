@@ -1,3 +1,5 @@
+internal import Platform
+
 /// One redirect: the status sent by the server at `from`, and the target.
 package struct RedirectHop: Sendable, Equatable {
     /// 301, 302, 303, 307 or 308.
@@ -43,7 +45,7 @@ package struct RedirectChain: Sendable, Equatable {
     /// Returns whether two spellings of an address are the same to a server; http and https differ.
     private static func isSame(_ one: String, _ other: String) -> Bool {
         if one == other { return true }
-        guard let one = FeedAddress(one), let other = FeedAddress(other) else { return false }
+        guard let one = try? WebAddress(one), let other = try? WebAddress(other) else { return false }
         return one.key == other.key && one.isSecure == other.isSecure
     }
 }

@@ -158,7 +158,7 @@ final class Refresher: ServicePart {
         var hosts: [String] = []
         var groups: [String: [RefreshSubject]] = [:]
         for show in shows {
-            let host = FeedAddress.host(of: show.url)
+            let host = WebAddress.host(of: show.url)
             if groups[host] == nil { hosts.append(host) }
             groups[host, default: []].append(show)
         }

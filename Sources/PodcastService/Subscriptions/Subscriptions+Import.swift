@@ -1,6 +1,7 @@
 internal import DaemonCore
 internal import Foundation
 internal import Logging
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -29,11 +30,11 @@ extension Subscriptions {
         _ item: ImportItem, for client: ClientConnection? = nil, from server: ListingServer? = nil
     ) async throws -> ImportResult {
         let address = PrivateAddress(item.url)
-        guard URLReference.isHTTP(item.url) else {
-            return .refused(error: "\(address.visible) is not an http or https address")
+        if let problem = WebAddress.problem(with: item.url) {
+            return .refused(error: "\(address.visible) \(problem)")
         }
         if let known = try subscribedName(at: address.url) { return try tagged(.known(name: known), item) }
-        guard let slot = await refresher.acquireSlot(host: FeedAddress.host(of: address.url)) else {
+        guard let slot = await refresher.acquireSlot(host: WebAddress.host(of: address.url)) else {
             let failure = FetchFailure(
                 status: 429,
                 message: "\(address.visible): the server has asked for fewer requests; podfs retries later")

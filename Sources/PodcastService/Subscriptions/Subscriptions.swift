@@ -146,11 +146,10 @@ final class Subscriptions: ServicePart {
 
     static func checkAddress(_ url: String) throws {
         if let advice = CataloguePage.advice(on: url) { throw Failure(message: advice) }
-        guard URLReference.isHTTP(url) else {
+        if let problem = WebAddress.problem(with: url) {
             throw Failure(
                 kind: .usage,
-                message: "\(PrivateAddress(url).visible) is not an address that podfs can fetch: "
-                    + "give the http:// or https:// address of a feed")
+                message: "\(PrivateAddress(url).visible) \(problem): give the http:// or https:// address of a feed")
         }
     }
 }

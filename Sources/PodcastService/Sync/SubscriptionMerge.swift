@@ -1,3 +1,4 @@
+internal import Platform
 package import PodcastLibrary
 package import TransferCore
 
@@ -100,14 +101,16 @@ package struct SubscriptionMerge: Sendable, Equatable {
     private mutating func refuse(_ url: String, _ reason: String) {
         refusedCount += 1
         guard refused.count < Self.mostReported else { return }
-        let shown = RedactedURL.text(url).unicodeScalars.prefix(80)
+        let shown = WebAddress.redacted(url).unicodeScalars.prefix(80)
         refused.append("\(String(String.UnicodeScalarView(shown))): \(reason)")
     }
 
     /// Returns the reason why an address that another device has added is rejected; `nil` if it is accepted.
     package static func rejectionReason(of url: String) -> String? {
-        guard let address = FeedAddress(url) else { return "it is not an http or https address that can be fetched" }
-        if address.hasUserInfo { return "it contains a name and password: subscribe to it on this device" }
+        if let problem = WebAddress.problem(with: url) { return "its address \(problem)" }
+        if (try? WebAddress(url))?.hasUserInfo != false {
+            return "it contains a name and password: subscribe to it on this device"
+        }
         return nil
     }
 
@@ -128,7 +131,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
             pendingByKey = Dictionary(grouping: state.pending) { Shows.key($0.url) }
         }
 
-        static func key(_ url: String) -> String { FeedAddress(url)?.key ?? url }
+        static func key(_ url: String) -> String { WebAddress.key(url) }
 
         func isSubscribed(_ podcast: ShowID) -> Bool { subscribed.contains(podcast) }
 

@@ -1,3 +1,4 @@
+internal import Platform
 package import PodcastLibrary
 internal import TransferEngine
 
@@ -18,7 +19,7 @@ package struct SyncAddress: Sendable, Equatable {
     /// - Parameter allowsHTTP: whether name and password may be sent unencrypted.
     package init(_ text: String, allowsHTTP: Bool) throws(Refusal) {
         let given = PrivateAddress(text.contains("://") ? text : "https://" + text)
-        guard let address = FeedAddress(given.url) else {
+        guard let address = try? WebAddress(given.url) else {
             throw Refusal(
                 message: "'\(given.visible)' is not a server's address: give one such as https://cloud.example.com")
         }

@@ -82,7 +82,7 @@ struct SyncClient: Sendable {
         throw Self.failure(head, host(url))
     }
 
-    private func host(_ url: String) -> String { FeedAddress.host(of: url) }
+    private func host(_ url: String) -> String { WebAddress.host(of: url) }
 
     private static func failure(_ head: ResponseHead, _ host: String) -> SyncFailure {
         let says = "\(host): the server answered \(head.status)"

@@ -54,7 +54,7 @@ final class SyncExchange: ServicePart {
         guard let user = request.user ?? address.user, !user.isEmpty else {
             throw Failure(kind: .usage, message: "a user name is needed for \(address.url): give --user NAME")
         }
-        guard let origin = Credentials.origin(of: address.url) else {
+        guard let origin = WebAddress.origin(of: address.url) else {
             throw Failure(kind: .usage, message: "'\(address.url)' is not a server's address")
         }
         let known = try library.syncAccount()
@@ -108,7 +108,7 @@ final class SyncExchange: ServicePart {
         if !despiteHold, let until = account.heldUntil, until > now() {
             throw Failure(
                 message:
-                    "\(FeedAddress.host(of: account.url)) accepts no requests for \(until - now()) s more; the "
+                    "\(WebAddress.host(of: account.url)) accepts no requests for \(until - now()) s more; the "
                     + "next exchange follows then. To run it now: podfs sync run --now")
         }
         // Wait for a running exchange, then start another one: the running one may have missed the person's last
@@ -327,7 +327,7 @@ final class SyncExchange: ServicePart {
     private func subscribe(fromServer url: String, in space: AddressSpace) async -> SyncFailure? {
         if Task.isCancelled { return nil }
         do {
-            let others = FeedAddress(url).map { [$0.text, $0.secured?.text].compactMap(\.self) } ?? [url]
+            let others = (try? WebAddress(url)).map { [$0.text, $0.secured?.text].compactMap(\.self) } ?? [url]
             if let gone = try library.removedPodcast(urls: others),
                 let name = try library.restore(podcast: gone, fromServer: url, now: now())
             {
@@ -353,7 +353,7 @@ final class SyncExchange: ServicePart {
             // The next exchange receives the change again.
         } catch {
             let failure = SyncFailure(
-                code: .unavailable, message: "not subscribed to \(RedactedURL.text(url)): \(error)")
+                code: .unavailable, message: "not subscribed to \(WebAddress.redacted(url)): \(error)")
             log.error("sync: \(failure.message)")
             return failure
         }

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import TransferCore
 
@@ -61,7 +62,7 @@ struct SyncRun: Sendable {
             try library.subscriptionsSent(
                 upload.changes, feeds: upload.feeds, renamed: response.renamed.map { ($0.old, $0.new) })
             for renamed in response.renamed where renamed.new.isEmpty {
-                log.warning("sync: the server rejects \(RedactedURL.text(renamed.old))")
+                log.warning("sync: the server rejects \(WebAddress.redacted(renamed.old))")
             }
         } catch let failure as SyncFailure where failure.code == .rejected {
             if let (one, other) = upload.halves(state) {
@@ -70,7 +71,7 @@ struct SyncRun: Sendable {
             } else {
                 // The server would reject the change again, so it is recorded as settled and not retried.
                 for change in upload.changes {
-                    log.warning("sync: the server rejects \(RedactedURL.text(change.url)): \(failure.message)")
+                    log.warning("sync: the server rejects \(WebAddress.redacted(change.url)): \(failure.message)")
                 }
                 try library.recordServerState([], settled: upload.changes)
             }
@@ -134,7 +135,7 @@ struct SyncRun: Sendable {
         do throws(SyncAnswers.Malformed) {
             return try body()
         } catch {
-            throw SyncFailure(code: .unusable, message: "\(FeedAddress.host(of: account.url)): \(error.message)")
+            throw SyncFailure(code: .unusable, message: "\(WebAddress.host(of: account.url)): \(error.message)")
         }
     }
 }

@@ -2,6 +2,7 @@ internal import DaemonCore
 internal import Foundation
 internal import Glibc
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import TransferCore
 
@@ -53,7 +54,7 @@ extension CoreDriver {
             environment["PODFS_SHOW"] = podcast.name
             environment["PODFS_EPISODE"] = row.name
             environment["PODFS_TITLE"] = row.title
-            environment["PODFS_URL"] = RedactedURL.withoutUserInfo(row.url)
+            environment["PODFS_URL"] = WebAddress.withoutUserInfo(row.url)
         }
         hooks.running += 1
         let code = HookProcess.start(command, environment: environment) { [weak self] in

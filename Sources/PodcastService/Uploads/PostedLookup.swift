@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import TransferCore
@@ -74,7 +75,7 @@ struct PostedLookup: Sendable {
         var withoutMedia: [String] = []
         var isExactMatch = !title.isEmpty
         for item in matches {
-            guard let url = item.enclosures.first?.url, Credentials.origin(of: url) != nil else {
+            guard let url = item.enclosures.first?.url, WebAddress.origin(of: url) != nil else {
                 return .unknown("it lists an entry with this or a similar title, but does not say where its media are")
             }
             switch await hasMedia(url, reach: reach, credentials) {

@@ -136,11 +136,8 @@ final class Uploads: ServicePart {
             return .task(task.info)
         }
         let address = PrivateAddress(request.url)
-        guard URLReference.isHTTP(address.url) else {
-            throw Failure(
-                kind: .usage,
-                message: "'\(address.visible)' is not an address that podfs can publish to: give an http:// or "
-                    + "https:// one")
+        if let problem = WebAddress.problem(with: request.url) {
+            throw Failure(kind: .usage, message: "podfs cannot publish to '\(address.visible)': it \(problem)")
         }
         guard !request.title.isEmpty else { throw Failure(kind: .usage, message: "a title is needed") }
         guard let size = snapshots.size(of: request.media.file), size > 0 else {

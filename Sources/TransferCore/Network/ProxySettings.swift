@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The proxies that the environment configures, as libcurl reads them (curl(1), ENVIRONMENT).
 ///
 /// libcurl chooses the proxy of each request by itself. This value only predicts its choice, so that `ReachTrail` does
@@ -28,8 +30,8 @@ package struct ProxySettings: Sendable, Equatable {
     }
 
     /// Returns the proxy for a URL's scheme and host; `nil` if requests go to the host itself.
-    package func proxy(scheme: String, host: String) -> Proxy? {
-        guard let proxy = scheme == "https" ? https : http, !bypasses(host) else { return nil }
+    package func proxy(isSecure: Bool, host: String) -> Proxy? {
+        guard let proxy = isSecure ? https : http, !bypasses(host) else { return nil }
         return proxy
     }
 
@@ -51,27 +53,7 @@ package struct ProxySettings: Sendable, Equatable {
         (name.hasSuffix(".") ? name.dropLast() : name).lowercased()
     }
 
-    /// Parses `[SCHEME://][USER[:PASSWORD]@]HOST[:PORT]`.
     private static func proxy(_ text: String) -> Proxy? {
-        var place = text[...]
-        // libcurl's default ports: 443 for an https proxy, 1080 for others (CURLOPT_PROXY(3)).
-        var port = 1_080
-        if let end = text.firstRange(of: "://") {
-            if text[..<end.lowerBound].lowercased() == "https" { port = 443 }
-            place = text[end.upperBound...]
-        }
-        place = place.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        if let at = place.lastIndex(of: "@") { place = place[place.index(after: at)...] }
-        var host = place
-        // The colons of an IPv6 address are inside its brackets.
-        let bracket = place.lastIndex(of: "]") ?? place.startIndex
-        if let colon = place[bracket...].firstIndex(of: ":") {
-            host = place[..<colon]
-            guard let number = Int(place[place.index(after: colon)...]), (1...65_535).contains(number) else {
-                return nil
-            }
-            port = number
-        }
-        return host.isEmpty ? nil : Proxy(host: host.lowercased(), port: port)
+        WebAddress.proxy(text).map { Proxy(host: $0.host, port: $0.port) }
     }
 }

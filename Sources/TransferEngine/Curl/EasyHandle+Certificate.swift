@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Platform
 internal import TransferCore
 
 // Verification of certificates.

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Platform
 internal import TransferCore
 
 /// A field of a form (RFC 7578).
@@ -119,25 +120,5 @@ extension EasyHandle {
         var value = 0
         ccurl_get_long(pointer, CURLINFO_REQUEST_SIZE, &value)
         return value > 0
-    }
-}
-
-/// The resolution of relative references, by curl's own rules (`curl_url_set`, RFC 3986).
-enum LocationField {
-    /// Resolves the value of a Location field to a URL without a fragment; `nil` if the result is not an http or https
-    /// URL.
-    static func resolve(_ location: String, against base: String) -> String? {
-        guard let parts = curl_url() else { return nil }
-        defer { curl_url_cleanup(parts) }
-        guard curl_url_set(parts, CURLUPART_URL, base, 0) == CURLUE_OK,
-            curl_url_set(parts, CURLUPART_URL, location, UInt32(CURLU_URLENCODE)) == CURLUE_OK
-        else { return nil }
-        // Fragments are not sent.
-        curl_url_set(parts, CURLUPART_FRAGMENT, nil, 0)
-        var text: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK, let text else { return nil }
-        defer { curl_free(text) }
-        let url = String(cString: text)
-        return Credentials.origin(of: url) == nil ? nil : url
     }
 }

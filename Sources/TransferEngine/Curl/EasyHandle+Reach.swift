@@ -1,5 +1,6 @@
 internal import CCurl
 internal import Glibc
+internal import Platform
 internal import TransferCore
 
 // Two checks that no request reaches a host in a more private network than the feed or server that refers to the host
@@ -42,32 +43,24 @@ extension EasyHandle {
 
     /// Returns the peer of a connection: the configured proxy, or the host itself. A host that has the proxy's address
     /// and port is treated as the proxy. If the proxy is configured by name, only the port is compared.
-    private func peer(_ address: NetworkAddress, _ port: Int, of hop: (scheme: String, host: String))
-        -> ReachTrail.Peer
-    {
-        guard let proxy = network.proxies.proxy(scheme: hop.scheme, host: hop.host), proxy.port == port,
+    private func peer(_ address: NetworkAddress, _ port: Int, of hop: WebAddress) -> ReachTrail.Peer {
+        guard let proxy = network.proxies.proxy(isSecure: hop.isSecure, host: hop.host), proxy.port == port,
             NetworkAddress(proxy.host).map({ $0 == address }) ?? true
         else { return .host(address) }
         return .proxy
     }
 
-    /// The scheme and host of the current URL, after redirects; `nil` if it has none.
-    var hop: (scheme: String, host: String)? {
+    /// The current URL, after redirects; `nil` if it is refused.
+    var hop: WebAddress? {
         var address: UnsafeMutablePointer<CChar>?
         ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
-        guard let address, let parts = curl_url() else { return nil }
-        defer { curl_url_cleanup(parts) }
-        guard curl_url_set(parts, CURLUPART_URL, address, 0) == CURLUE_OK,
-            let scheme = Self.part(CURLUPART_SCHEME, of: parts), let host = Self.part(CURLUPART_HOST, of: parts)
-        else { return nil }
-        return (scheme.lowercased(), host)
-    }
-
-    private static func part(_ part: CURLUPart, of parts: OpaquePointer) -> String? {
-        var text: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(parts, part, &text, 0) == CURLUE_OK, let text else { return nil }
-        defer { curl_free(text) }
-        return String(cString: text)
+        guard let address else { return nil }
+        do throws(WebAddress.Problem) {
+            return try WebAddress(String(cString: address))
+        } catch {
+            reject(TransferError(.unusable, "a redirect leads to an address that \(error)"))
+            return nil
+        }
     }
 
     /// Returns the error of an exchange that ended with `code`, and whether a retry may help.

@@ -135,6 +135,9 @@ final class EasyHandle {
         if let form { curl_mime_free(form) }
     }
 
+    /// Refuses the request or the response for this reason, whatever curl reports.
+    func reject(_ error: TransferError) { rejection = rejection ?? error }
+
     static func discard(_ raw: OpaquePointer) { curl_easy_cleanup(UnsafeMutableRawPointer(raw)) }
 
     /// Resets curl's handle and surrenders it for reuse, since creating one takes longer than all other work for a
@@ -152,7 +155,12 @@ final class EasyHandle {
 
     private func configure(_ request: Request) {
         let handle = pointer
-        ccurl_set_string(handle, CURLOPT_URL, request.url)
+        if let problem = WebAddress.problem(with: request.url) {
+            // Without a URL curl ends the transfer at once (CURLE_URL_MALFORMAT).
+            reject(TransferError(.unusable, "its address \(problem)"))
+        } else {
+            ccurl_set_string(handle, CURLOPT_URL, request.url)
+        }
         ccurl_set_web_only(handle)
         ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, followsRedirects ? 1 : 0)
         ccurl_set_long(handle, CURLOPT_MAXREDIRS, Self.maxRedirects)

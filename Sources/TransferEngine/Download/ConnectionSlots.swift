@@ -75,12 +75,6 @@ final class ConnectionSlots {
         for token in rates.refill(now: now) { connections[token]?.handle?.resume() }
     }
 
-    /// Returns the key of the limits per host: the URL's authority, without user info and in lower case. A text without
-    /// a scheme is returned unchanged.
-    static func host(of url: String) -> String {
-        let scalars = url.unicodeScalars
-        guard let scheme = scalars.firstRange(of: "://".unicodeScalars) else { return url }
-        let authority = scalars[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        return authority.split(separator: "@").last.map { String($0).lowercased() } ?? ""
-    }
+    /// Returns the key of the limits per host: the URL's host and port.
+    static func host(of url: String) -> String { (try? WebAddress(url))?.hostAndPort ?? url }
 }

@@ -201,7 +201,7 @@ final class Upload: EasyHandleReceiver {
     /// URL of the POST, so that the result is `nil` for a URL with the same origin. Any other URL came from a response,
     /// so that the result is the least private address space of all responses, or `public` before the first response.
     private func reach(for url: String) -> AddressSpace? {
-        if let origin = Credentials.origin(of: source.url), origin == Credentials.origin(of: url) { return nil }
+        if let origin = WebAddress.origin(of: source.url), origin == WebAddress.origin(of: url) { return nil }
         return space ?? .public
     }
 
@@ -240,8 +240,8 @@ final class Upload: EasyHandleReceiver {
         // the response's body was cut.
         if let head {
             if let space = head.space { self.space = min(self.space ?? space, space) }
-            let base = head.url ?? source.url
-            let location = head["location"].flatMap { LocationField.resolve($0, against: base) }
+            let base = try? WebAddress(head.url ?? source.url)
+            let location = head["location"].flatMap { base?.resolving($0)?.text }
             return machine.answered(id, head, location: location, now: engine.now, random: random)
         }
         if let problem = handle.body?.failure {

@@ -1,3 +1,4 @@
+import Platform
 import PodcastService
 import TestSupport
 import Testing
@@ -263,7 +264,7 @@ struct CatalogueTests {
             }
             do {
                 for entry in try catalogue.entries(head: ResponseHead(status: 200), body: bytes) {
-                    #expect(FeedAddress(entry.feedURL)?.hasUserInfo == false)
+                    #expect((try? WebAddress(entry.feedURL))?.hasUserInfo == false)
                     let texts = [entry.title, entry.author ?? "", entry.artwork ?? "", entry.link ?? ""]
                     #expect(!texts.joined().unicodeScalars.contains { $0.properties.generalCategory == .control })
                 }

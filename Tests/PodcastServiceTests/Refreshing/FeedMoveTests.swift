@@ -1,3 +1,4 @@
+import Platform
 import PodcastFeed
 import PodcastService
 import Testing

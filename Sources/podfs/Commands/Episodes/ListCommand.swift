@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Platform
 import PodcastClient
 import PodcastFeed
 import PodcastLibrary
@@ -83,7 +84,7 @@ struct ListCommand: PodfsCommand {
                 let state = Self.state(of: episode, live[episode.id])
                 if json {
                     Terminal.write(json: count == 1 ? "[" : ",\n ")
-                    let url = podcast?.visible(episode.url) ?? RedactedURL.text(episode.url)
+                    let url = podcast?.visible(episode.url) ?? WebAddress.redacted(episode.url)
                     let value = Self.json(
                         episode, state, url: url, reasons[episode.id], show: namesShow ? show.name : nil)
                     Terminal.write(json: String(decoding: value.encoded(pretty: false), as: UTF8.self))

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import Platform
 import PodcastClient
 import PodcastFeed
 import PodcastProtocol
@@ -93,7 +94,7 @@ struct ImportCommand: PodfsCommand {
     /// Removes duplicates: subscriptions with equal URLs, or with URLs that differ only in spelling.
     private static func distinct(_ subscriptions: [OPML.Subscription]) -> [OPML.Subscription] {
         var keys: Set<String> = []
-        return subscriptions.filter { keys.insert(FeedAddress($0.url)?.key ?? $0.url).inserted }
+        return subscriptions.filter { keys.insert(WebAddress.key($0.url)).inserted }
     }
 
     // MARK: Daemon

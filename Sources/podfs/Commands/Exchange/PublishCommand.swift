@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Platform
 import PodcastClient
 import PodcastFeed
 import PodcastFilesystem
@@ -71,13 +72,8 @@ struct PublishCommand: PodfsCommand {
     }
 
     private static func checkAddress(_ url: String) throws {
-        guard let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme?.lowercased() ?? ""),
-            parts.host?.isEmpty == false
-        else {
-            throw CommandError(
-                .usage,
-                "'\(RedactedURL.text(url))' is not an address that podfs can publish to: it must start with http:// or https://"
-            )
+        if let problem = WebAddress.problem(with: url) {
+            throw CommandError(.usage, "podfs cannot publish to '\(WebAddress.redacted(url))': it \(problem)")
         }
     }
 
