@@ -110,13 +110,13 @@ let package = Package(
             name: "TestSupport", dependencies: ["CLinux", "CSystemd", "Platform"], path: "Tests/TestSupport",
             swiftSettings: strict),
         tests("PlatformTests", ["Platform", "CCurl", "CLinux", "TestSupport"]),
-        tests("PodcastFeedTests", ["PodcastFeed", "TestSupport"], resources: [.copy("Fixtures")]),
+        tests("PodcastFeedTests", ["PodcastFeed", "Platform", "TestSupport"], resources: [.copy("Fixtures")]),
         tests(
             "PodcastLibraryTests",
             ["PodcastLibrary", "Platform", "PodcastFeed", "Listening", "TransferCore", "TestSupport", grdb]),
         tests(
             "PodcastPagesTests",
-            ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "CCrypto", "TestSupport"]),
+            ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "Platform", "CCrypto", "TestSupport"]),
         tests("PlayersTests", ["Players", "Listening", "TransferCore", "TestSupport"]),
         tests("ListeningTests", ["Listening", "TransferCore", "Platform", "TestSupport"]),
         tests("TransferCoreTests", ["TransferCore", "Platform", "TestSupport"]),

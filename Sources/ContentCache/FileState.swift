@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Platform
 
 /// The metadata of a cache file by which a change of its content is detected. A file is not trusted if its
 /// metadata differ from those recorded when the content was verified.
@@ -95,8 +96,8 @@ package enum CacheFileDefect: Error, Sendable, Equatable, CustomStringConvertibl
         case .wrongSize(let found, let expected): "it has \(found) bytes instead of \(expected)"
         case .changed: "it has been changed or replaced"
         case .wrongContent: "its content is not what was downloaded"
-        case .unreadable(let code): "it cannot be read: \(String(cString: strerror(code)))"
-        case .checkpointNotWritten(let code): "its checkpoint cannot be written: \(String(cString: strerror(code)))"
+        case .unreadable(let code): "it cannot be read: \(errnoText(code))"
+        case .checkpointNotWritten(let code): "its checkpoint cannot be written: \(errnoText(code))"
         }
     }
 

@@ -49,7 +49,7 @@ struct PackageTree {
     /// Adds the script for mpv, which loads the scripts in `/etc/mpv/scripts` for all users.
     func addPlayerScript() throws {
         let path = "usr/share/podfs/mpv/podfs.lua"
-        try write(Data((try Shell.output(program.path, "player", "mpv", "--print") + "\n").utf8), to: path)
+        try write(Data((try Shell.output(program.path, "player", "mpv") + "\n").utf8), to: path)
         // A link from one top-level directory into another is absolute (Debian Policy, section 10.5).
         try link("etc/mpv/scripts/podfs.lua", to: "/\(path)")
     }

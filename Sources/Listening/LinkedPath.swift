@@ -23,14 +23,8 @@ package struct LinkedPath {
     /// - Parameter mountInfo: The content of `/proc/self/mountinfo`.
     package init(mountInfo: String, readLink: @escaping (String) -> String?) {
         var mounts: [[UInt8]: String] = [:]
-        for line in mountInfo.split(separator: "\n") {
-            let halves = line.split(separator: " - ", maxSplits: 1)
-            guard halves.count == 2 else { continue }
-            let fields = halves[0].split(separator: " ")
-            guard fields.count >= 5, let type = halves[1].split(separator: " ").first else { continue }
-            // A later mount at the same point hides the earlier one.
-            mounts[Array(MountInfo.unescaped(fields[4]))] = String(type)
-        }
+        // A later mount at the same point hides the earlier one.
+        for mount in MountEntry.all(in: mountInfo) { mounts[mount.bytes] = mount.type }
         self.mounts = mounts
         self.readLink = readLink
     }

@@ -43,6 +43,6 @@ package enum AtomicFile {
     }
 
     private static func problem(_ path: String) -> Problem {
-        Problem(description: "\(path) cannot be written: \(String(cString: strerror(errno)))")
+        Problem(description: "\(path) cannot be written: \(errnoText())")
     }
 }

@@ -23,7 +23,7 @@ package struct ProcessSpawner {
         /// The value of errno.
         package let code: Int32
 
-        package var description: String { String(cString: strerror(code)) }
+        package var description: String { errnoText(code) }
     }
 
     /// The path of the program. Without a slash it is looked up in this process's PATH.

@@ -40,7 +40,7 @@ package final class DaemonConnection: Sendable {
                 .unreachable, "\(path) is too long for a socket: set XDG_RUNTIME_DIR to a shorter path")
         }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw ClientError(.unreachable, "socket: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw ClientError(.unreachable, "socket: \(errnoText())") }
         let connected = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, length) }
         }
@@ -48,7 +48,7 @@ package final class DaemonConnection: Sendable {
             let reason = errno
             Glibc.close(descriptor)
             if reason == ECONNREFUSED || reason == ENOENT { return nil }
-            throw ClientError(.unreachable, "\(path): \(String(cString: strerror(reason)))")
+            throw ClientError(.unreachable, "\(path): \(errnoText(reason))")
         }
         var uid: uid_t = 0
         var pid: pid_t = 0

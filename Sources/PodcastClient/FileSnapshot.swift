@@ -154,7 +154,7 @@ package final class FileSnapshot: Sendable {
     /// Returns the problem that `errno` describes.
     private static func problem(_ file: String, _ what: String) -> Problem {
         let isFull = errno == ENOSPC || errno == EDQUOT
-        let reason = isFull ? "there is no space for a copy of it" : String(cString: strerror(errno))
+        let reason = isFull ? "there is no space for a copy of it" : errnoText()
         return Problem(description: "\(file) \(what): \(reason)")
     }
 }

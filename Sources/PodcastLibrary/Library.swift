@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+internal import Platform
 import Synchronization
 package import TransferCore
 
@@ -65,7 +66,7 @@ package final class Library: Sendable {
         var status = stat()
         guard stat(path, &status) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { throw LibraryError.missing(path: path) }
-            throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
+            throw LibraryError.failed(path: path, reason: errnoText())
         }
         // A writer killed before its first transaction leaves an empty file.
         guard status.st_size > 0 || hasLog(path) else { throw absence(of: path, reason: "the file is empty") }
@@ -350,6 +351,6 @@ package final class Library: Sendable {
 
     /// Returns the error for the current `errno`.
     private static func systemError(_ path: String) -> LibraryError {
-        errno == ENOSPC ? .diskFull(path: path) : .failed(path: path, reason: String(cString: strerror(errno)))
+        errno == ENOSPC ? .diskFull(path: path) : .failed(path: path, reason: errnoText())
     }
 }

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Platform
 internal import Synchronization
 internal import TransferCore
 
@@ -20,7 +21,7 @@ final class Mailbox: Sendable {
     init() throws(TransferError) {
         let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard descriptor >= 0 else {
-            throw TransferError(.failed, "the engine cannot start: eventfd: \(String(cString: strerror(errno)))")
+            throw TransferError(.failed, "the engine cannot start: eventfd: \(errnoText())")
         }
         self.descriptor = descriptor
     }

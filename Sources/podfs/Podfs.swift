@@ -25,7 +25,7 @@ struct Podfs: AsyncParsableCommand {
             ImportCommand.self, ExportCommand.self, RefreshCommand.self, SearchCommand.self, RenameCommand.self,
             DownloadCommand.self, PublishCommand.self,
             ResumeCommand.self, SuspendCommand.self,
-            CancelCommand.self, EvictCommand.self, PinCommand.self, UnpinCommand.self, StatusCommand.self,
+            CancelCommand.self, EvictCommand.self, StatusCommand.self,
             EventsCommand.self, SetCommand.self, ViewCommand.self, SyncCommand.self, PlayerCommand.self,
             InspectCommand.self,
             DoctorCommand.self,

@@ -28,22 +28,6 @@ struct ConnectionTests {
         #expect(allowance.suffices(for: asked) == async)
     }
 
-    @Test func theUppermostMountAtAPathIsFound() {
-        let table = """
-            22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-            40 22 0:35 / /mnt/a\\040b\\134c rw,nosuid - fuse.podfs podfs rw,user_id=0
-            41 22 0:36 / /mnt/other rw - fuse.podfs podfs rw
-            42 40 0:37 / /mnt/a\\040b\\134c rw,nosuid - fuse.podfs podfs rw,user_id=0
-            """
-        #expect(MountTable.device(at: "/mnt/a b\\c", in: table) == .init(major: 0, minor: 37))
-        #expect(MountTable.device(at: "/mnt/other", in: table) == .init(major: 0, minor: 36))
-        #expect(MountTable.device(at: "/mnt", in: table) == nil)
-        let place = MountTable.place(ofConnection: 37, in: table)
-        #expect(place?.path == "/mnt/a b\\c" && place?.device == .init(major: 0, minor: 37))
-        #expect(MountTable.place(ofConnection: 1, in: table) == nil)
-        #expect(MountTable.device(at: "/")?.major != nil)
-    }
-
     @Test func optionsAreEscaped() {
         let options = SessionOptions(
             fsname: "a,b\\c", subtype: "s", allowOther: true, extra: ["nosuid,max_read=65536"])

@@ -85,7 +85,7 @@ import Testing
         }
         // Neither listing nor completion starts a daemon.
         #expect(home.daemonProcessIdentifier == nil)
-        try await expect(terminal, "podfs set Example\\ Show/2026-01-02", runs: "played=0")
+        try await expect(terminal, "podfs set Example\\ Show/2026-01-02", runs: "played=false")
         terminal.type("exit\r")
         _ = try await terminal.wait()
         #expect(!FileManager.default.fileExists(atPath: home.directory.file("owned")))

@@ -109,7 +109,7 @@ struct ListeningTests {
     func mpvReportsByItsScriptWithoutABus() async throws {
         let station = try await Station(hasBus: false)
         let script = station.show.home.directory.file("podfs.lua")
-        let printed = try await station.show.home.run("player", "mpv", "--print")
+        let printed = try await station.show.home.run("player", "mpv")
         try Data(printed.standardOutput).write(to: URL(fileURLWithPath: script))
         let arguments = ["--script=\(script)", "--script-opts=podfs-program=\(PodfsHome.executable)", "--speed=5"]
         try await station.expectResumed(tolerance: 1) { start, end in

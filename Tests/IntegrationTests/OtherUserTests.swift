@@ -101,13 +101,12 @@ struct OtherUserTests {
     @Test(.enabled(if: OrdinaryHome.isPossible && python != nil, "needs root and python3"))
     func aScriptOfRootIsRecognizedInAThreadWithAnotherName() async throws {
         let ordinary = try await OrdinaryHome()
-        let options = "fd=7,rootmode=40000,user_id=65534,group_id=65534,nosuid,nodev,allow_other"
-        let mounted = try await ordinary.runAsRoot(
-            [
-                "sh", "-c",
-                "exec 7<> /dev/fuse; mount -i -n -t fuse.podfs podfs \"$1\" -o \(options) && shift && exec \"$@\"",
-                "sh", ordinary.mount.mountPoint,
-            ] + OrdinaryHome.asUser + [ordinary.program, "mount", "/dev/fd/7"])
+        let folder = try TemporaryDirectory()
+        let configured = try await ordinary.runAsRoot(
+            ["mount", "--bind", try folder.write("fuse.conf", text: "user_allow_other\n"), "/etc/fuse.conf"])
+        try #require(configured.exitCode == 0, "\(configured.error)")
+        let mounted = try await ordinary.run(
+            ordinary.program, "mount", "--allow-other", ordinary.mount.mountPoint)
         try #require(mounted.exitCode == 0, "\(mounted.error)")
         let script = """
             import ctypes, sys, threading
@@ -117,7 +116,6 @@ struct OtherUserTests {
                 except OSError as error: print(error.errno)
             thread = threading.Thread(target=read); thread.start(); thread.join()
             """
-        let folder = try TemporaryDirectory()
         let python = try #require(Self.python)
         func read(by script: String) async throws -> String {
             try await ordinary.runAsRoot([python, script, ordinary.episode]).output

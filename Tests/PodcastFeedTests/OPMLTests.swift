@@ -1,5 +1,6 @@
 import Foundation
 import FoundationXML
+import Platform
 import PodcastFeed
 import Testing
 
@@ -215,6 +216,17 @@ import Testing
             #expect(list.subscriptions.first?.url == "https://x.example/&?a=b&c")
             #expect(list.diagnostics.isEmpty)
         }
+    }
+
+    /// A terminal that displays the list obeys U+009B; U+202E and U+2066 turn the text after a title.
+    @Test func controlsAreReferences() throws {
+        let title = "a\u{9B}2Jb\u{202E}c\u{2066}d\u{200F}e"
+        let document = OPML.document(
+            title: title, subscriptions: [OPML.Subscription(url: "https://example.com/", title: title)])
+        let text = String(decoding: document, as: UTF8.self)
+        #expect(text.contains("<title>a&#155;2Jb&#8238;c&#8294;d&#8207;e</title>"))
+        #expect(!text.unicodeScalars.contains { $0.value >= 0x7F && PlainText.isHarmful($0) })
+        #expect(try OPML.parse(document).subscriptions.map(\.title) == [title])
     }
 
     @Test func documentIsWhatOtherProgramsExpect() {

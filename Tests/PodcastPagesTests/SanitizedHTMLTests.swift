@@ -7,6 +7,7 @@ struct SanitizedHTMLTests {
     /// Notes that would run, load or send something in a browser, with the expected result.
     private static let hostile: [(html: String, text: String)] = [
         ("<script>alert(1)</script>a", "a"),
+        ("<p>a\u{9B}b&#x202E;c\u{2066}d\u{200F}</p>", "<p>a b c d\u{200F}</p>"),
         ("a<script src=//evil.example/x.js></script>b", "ab"),
         ("<SCRIPT>alert(1)</SCRIPT>", ""),
         ("<scr<script>ipt>alert(1)</script>x", "ipt&gt;alert(1)x"),

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import PodcastPages
 import Testing
 
@@ -70,27 +71,5 @@ struct ProgressBarTests {
             #expect(ProgressBar.text(percent, width: 17).count == 19)
         }
         #expect(ProgressBar.text(nil, width: 3) == "[???]")
-    }
-}
-
-struct PlainTextTests {
-    @Test func ordinaryTextOfAnyScriptStays() {
-        let text = "Ümläüte, 日本語, עברית, العربية, 🎧 e\u{301} — “x”"
-        #expect(PlainText.oneLine(text).unicodeScalars.elementsEqual(text.unicodeScalars))
-        #expect(PlainText.oneLine("") == "")
-    }
-
-    @Test func eachHarmfulScalarIsReplaced() {
-        var harmful: [UInt32] = Array(0..<0x20) + Array(0x7F..<0xA0) + [0x2028, 0x2029]
-        harmful += (0...0x10FFFF).filter { Unicode.Scalar($0)?.properties.isBidiControl == true }
-        #expect(harmful.count > 70)
-        for value in harmful.compactMap(Unicode.Scalar.init) {
-            let text = PlainText.oneLine("a\(value)b")
-            #expect(Array(text.unicodeScalars) == ["a", "\u{FFFD}", "b"], "U+\(String(value.value, radix: 16))")
-        }
-    }
-
-    @Test func carriageReturnAndLineFeedAreTwoReplacements() {
-        #expect(Array(PlainText.oneLine("a\r\nb").unicodeScalars) == ["a", "\u{FFFD}", "\u{FFFD}", "b"])
     }
 }

@@ -326,7 +326,9 @@ struct TaskTests {
         try await client.act(.download, id)
         try await client.completion(of: id)
         let (count, problems) = try await client.act(.evict, id)
-        #expect(count == 0 && problems == ["2026-01-01 Episode 1.mp3: it is pinned; unpin it first with podfs unpin"])
+        #expect(
+            count == 0
+                && problems == ["2026-01-01 Episode 1.mp3: it is pinned; first: podfs set EPISODE pinned=false"])
         #expect(home.cacheFiles.count == 1)
         try await client.act(.unpin, id)
         #expect(try await client.act(.evict, id).count == 1)

@@ -93,18 +93,11 @@ package final class MountGuard: Sendable {
         return stat(path, &status) == 0 ? status.st_ino : nil
     }
 
-    /// Returns the fusectl numbers of the mounts at a path: the device's minor numbers in `ID PARENT MAJOR:MINOR ROOT
-    /// MOUNTPOINT OPTIONS … - TYPE SOURCE …` of proc(5)'s mountinfo.
+    /// Returns the fusectl numbers of the mounts at a path.
     private static func connections(at mountPoint: String, in namespace: MountNamespace?) -> [String] {
         let file = namespace?.mountInfo ?? "/proc/self/mountinfo"
         guard let table = SystemFile.contents(file) else { return [] }
-        return table.split(separator: "\n").compactMap { line in
-            let fields = line.split(separator: " ")
-            guard let dash = fields.firstIndex(of: "-"), fields.count > max(dash + 1, 5),
-                fields[dash + 1] == "fuse" || fields[dash + 1].hasPrefix("fuse."),
-                MountInfo.unescaped(fields[4]) == Array(mountPoint.utf8)
-            else { return nil }
-            return fields[2].split(separator: ":").last.map(String.init)
-        }
+        return MountEntry.all(in: table).filter { $0.isFuse && $0.bytes == Array(mountPoint.utf8) }
+            .map { String($0.device.minor) }
     }
 }

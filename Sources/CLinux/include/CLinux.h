@@ -87,6 +87,9 @@ int clinux_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 /// pidfd_open(2): a descriptor that becomes readable when the process ends.
 int clinux_pidfd_open(pid_t pid);
 
+/// pidfd_send_signal(2), without further information.
+int clinux_pidfd_send_signal(int process, int signal);
+
 static inline int clinux_is_directory(mode_t mode) { return S_ISDIR(mode); }
 static inline int clinux_is_regular(mode_t mode) { return S_ISREG(mode); }
 

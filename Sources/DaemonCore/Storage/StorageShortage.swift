@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The reason why bytes may not be written: the limits that would be exceeded, and the sizes in question.
 package struct StorageShortage: Error, Sendable, Equatable, CustomStringConvertible {
     /// Whether the incoming bytes would exceed `cache.limit`.
@@ -30,44 +32,30 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
 
     /// One line for the user: the limit and the remedy.
     package var description: String {
-        let limit = "cache.limit (\(Self.size(capacity)))"
+        let limit = "cache.limit (\(ByteText.size(capacity)))"
         if let oversizedFileSize {
-            return "the file of \(Self.size(oversizedFileSize)) does not fit into \(limit): raise cache.limit; the "
+            return "the file of \(ByteText.size(oversizedFileSize)) does not fit into \(limit): raise cache.limit; the "
                 + "limit does not apply while a program has the file open"
         }
-        let needed = incoming > 0 ? ", \(Self.size(incoming)) more needed" : ""
+        let needed = incoming > 0 ? ", \(ByteText.size(incoming)) more needed" : ""
         let occupied =
             reserved > 0
-            ? "\(Self.size(used)) of \(limit) used, \(Self.size(reserved)) reserved for other downloads"
-            : "\(Self.size(used)) of \(limit) used"
-        let floor = "\(Self.size(floor)) must stay free by " + (isFloorConfigured ? "cache.keep_free" : "default")
+            ? "\(ByteText.size(used)) of \(limit) used, \(ByteText.size(reserved)) reserved for other downloads"
+            : "\(ByteText.size(used)) of \(limit) used"
+        let floor = "\(ByteText.size(floor)) must stay free by " + (isFloorConfigured ? "cache.keep_free" : "default")
         switch (isCacheFull, isDiskFull) {
         case (true, true):
-            return "cache and disk are full (\(occupied); \(Self.size(free)) free on the disk, \(floor)\(needed)): "
-                + "free space with podfs evict or podfs unpin"
+            return "cache and disk are full (\(occupied); \(ByteText.size(free)) free on the disk, \(floor)\(needed)): "
+                + "free space with podfs evict, or unpin episodes"
         case (_, true):
-            return "the disk is full (\(Self.size(free)) free, \(floor)\(needed)): delete files on it, use podfs evict "
-                + "or podfs unpin, or lower cache.keep_free"
+            return "the disk is full (\(ByteText.size(free)) free, \(floor)\(needed)): delete files on it, use podfs "
+                + "evict, unpin episodes, or lower cache.keep_free"
         case (true, _):
-            return "the cache is full (\(occupied)\(needed)): free space with podfs evict or podfs unpin, or raise "
-                + "cache.limit"
+            return "the cache is full (\(occupied)\(needed)): free space with podfs evict, unpin "
+                + "episodes, or raise cache.limit"
         default:
-            return "the disk refused a write (\(Self.size(free)) free\(needed)): delete files on it, or use podfs "
-                + "evict or podfs unpin"
+            return "the disk refused a write (\(ByteText.size(free)) free\(needed)): delete files on it, use podfs "
+                + "evict, or unpin episodes"
         }
-    }
-
-    /// Formats a size as `512 B`, `1.5 MiB` or `10 GiB`, in the units of the configuration. A decimal of 0 is omitted.
-    package static func size(_ bytes: Int64) -> String {
-        guard bytes >= 1024 else { return "\(bytes) B" }
-        var value = Double(bytes)
-        var unit = "B"
-        // A value that would round to 1024 is shown in the next unit.
-        for larger in ["KiB", "MiB", "GiB", "TiB", "PiB"] where value >= 1023.95 {
-            value /= 1024
-            unit = larger
-        }
-        let tenths = Int64((value * 10).rounded())
-        return tenths % 10 == 0 ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
     }
 }

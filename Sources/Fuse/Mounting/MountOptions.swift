@@ -139,10 +139,9 @@ package struct MountOptions: Sendable, Equatable {
         "move": "is not supported: use mount --move on the mounted folder",
         "blkdev": "is not supported: podfs has no block device; leave it out",
         "blksize": "is not supported: podfs has no block device; leave it out",
-        "fd": "is not supported: give the descriptor in place of the folder, as /dev/fd/N",
+        "fd": "is set by podfs; leave it out",
         "drop_privileges":
-            "is handled by mount.fuse3(8) only, and mount(8) calls that only while no mount.fuse.podfs is installed;"
-            + " use setuid=USER, which also drops privileges",
+            "is not supported: use setuid=USER, which also drops privileges",
         "rootmode": "is set by podfs; leave it out",
         "user_id": "is set by podfs; for the owner of the files use uid=",
         "group_id": "is set by podfs; for the group of the files use gid=",

@@ -14,13 +14,13 @@ package enum Unmount {
         case EBUSY: throw SessionError(.busy, "\(path) is in use")
         // Another process has unmounted it in the meantime.
         case EINVAL, ENOENT: return
-        case let code: throw SessionError(.unmount, "cannot unmount \(path): \(describe(code))")
+        case let code: throw SessionError(.unmount, "cannot unmount \(path): \(errnoText(code))")
         }
     }
 
     /// Unmounts with the set-user-ID program fusermount3(1), which lets users unmount their own filesystems.
     private static func throughHelper(_ path: String, detach: Bool) throws(SessionError) {
-        let before = MountTable.device(at: path)
+        let before = MountEntry.at(path)?.device
         let arguments = ["fusermount3", "-u", "-q"] + (detach ? ["-z"] : []) + ["--", path]
         let status: Int32
         do {
@@ -31,7 +31,7 @@ package enum Unmount {
             throw SessionError(
                 .unmount, "cannot unmount \(path): fusermount3 cannot be run (\(error)); install the package fuse3")
         }
-        if status == 0 || MountTable.device(at: path) != before { return }
+        if status == 0 || MountEntry.at(path)?.device != before { return }
         // fusermount3 does not report the reason. If the user owns the mount, the only reason is that it is busy.
         throw detach
             ? SessionError(.unmount, "cannot unmount \(path): fusermount3 failed")

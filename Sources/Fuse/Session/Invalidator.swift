@@ -1,5 +1,6 @@
 internal import CFuse
 import Glibc
+internal import Platform
 
 /// The queue of cache invalidations to the kernel.
 ///
@@ -142,7 +143,7 @@ package final class Invalidator: Sendable {
         case ENOENT: return
         // The session is not connected yet, or no longer. The kernel has cached nothing.
         case ENOSYS, ENOTCONN, ENODEV: return
-        default: FuseLog.log("the kernel rejected an invalidation (\(message)): \(describe(-code))")
+        default: FuseLog.log("the kernel rejected an invalidation (\(message)): \(errnoText(-code))")
         }
     }
 }

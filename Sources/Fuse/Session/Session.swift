@@ -1,9 +1,10 @@
 internal import CFuse
 import Glibc
+internal import Platform
 
 /// A filesystem's connection to the kernel, from mount to unmount.
 ///
-/// Call order: `init`, `mount(at:)` or `adopt(descriptor:)`, `run(threads:)`, and `unmount()` from another thread. A
+/// Call order: `init`, `mount(at:)`, `run(threads:)`, and `unmount()` from another thread. A
 /// session is used once. `init` starts a thread, so a process that moves to the background must do so before `init`.
 ///
 /// The process must not open anything in its own mount: it could neither exit nor be killed, since closing such a file
@@ -18,13 +19,10 @@ package final class Session: Sendable {
     private let state = Monitor(State())
 
     struct State {
-        /// The absolute path of the mount point; `nil` if the filesystem is not mounted, or if it was adopted and its
-        /// mount point has not been found yet.
+        /// The absolute path of the mount point; `nil` if the filesystem is not mounted.
         var mountpoint: String?
         /// The device number of the mount; `nil` if /proc does not contain it.
-        var device: MountTable.Device?
-        /// Whether another program mounted the filesystem and passed the descriptor.
-        var isAdopted = false
+        var device: MountEntry.Device?
         var hasRun = false
         /// Whether /dev/fuse is closed: its descriptor refers to /dev/null, and the kernel may reuse the mount's device
         /// number.
@@ -69,14 +67,14 @@ package final class Session: Sendable {
         var io = io
         let code = fuse_session_custom_io(core.handle, &io, descriptor)
         guard code == 0 else {
-            throw SessionError(.connection, "cannot create a session on descriptor \(descriptor): \(describe(-code))")
+            throw SessionError(.connection, "cannot create a session on descriptor \(descriptor): \(errnoText(-code))")
         }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
     deinit {
         // Mounted, but `run` was never called.
-        if state.withLock({ !$0.hasRun && ($0.mountpoint != nil || $0.isAdopted) }) { closeConnection() }
+        if state.withLock({ !$0.hasRun && $0.mountpoint != nil }) { closeConnection() }
     }
 
     /// Mounts the filesystem. The kernel's requests wait until `run(threads:)`.
@@ -86,7 +84,7 @@ package final class Session: Sendable {
     /// Errors: `.mount`, with the messages of libfuse and fusermount3; `.connection`. The corresponding C function is
     /// `fuse_session_mount`.
     package func mount(at path: String) throws(SessionError) {
-        precondition(state.withLock { $0.mountpoint == nil && !$0.isAdopted }, "a session is mounted once")
+        precondition(state.withLock { $0.mountpoint == nil }, "a session is mounted once")
         // mountinfo contains the path without symbolic links. If realpath(3) fails, libfuse's mount fails too, with an
         // explanation.
         let absolute = realpath(path, nil)
@@ -103,36 +101,9 @@ package final class Session: Sendable {
         for line in lines { FuseLog.log(line) }
         state.withLock { state in
             state.mountpoint = mountpoint
-            state.device = MountTable.device(at: mountpoint)
+            state.device = MountEntry.at(mountpoint)?.device
         }
         try attach(fuse_session_fd(core.handle), SessionIO.device)
-    }
-
-    /// Adopts a filesystem that another program has mounted with `fd=N`. That program has passed the descriptor of
-    /// /dev/fuse to this process, so an unprivileged process can serve a filesystem mounted by root. The session owns
-    /// the descriptor from now on, and programs started by this process do not inherit it.
-    ///
-    /// The mounting program has set the kernel's options; `max_read` of this session must equal its value.
-    /// Errors: `.mount`, `.connection`. The corresponding C function is `fuse_session_mount` of `/dev/fd/N`.
-    package func adopt(descriptor: Int32) throws(SessionError) {
-        precondition(state.withLock { $0.mountpoint == nil && !$0.isAdopted }, "a session is mounted once")
-        guard Self.isFuseDevice(descriptor) else {
-            throw SessionError(.mount, "descriptor \(descriptor) is not an open /dev/fuse")
-        }
-        let (code, lines) = FuseLog.capturing { fuse_session_mount(core.handle, "/dev/fd/\(descriptor)") }
-        guard code == 0 else {
-            throw SessionError(.mount, Self.explainMount(lines, "/dev/fd/\(descriptor)"))
-        }
-        state.withLock { $0.isAdopted = true }
-        try attach(fuse_session_fd(core.handle), SessionIO.device)
-    }
-
-    /// Whether a descriptor is the character device 10:229: MISC_MAJOR of linux/major.h, FUSE_MINOR of
-    /// linux/miscdevice.h. Numbers below 256 are encoded in two bytes (makedev(3)).
-    private static func isFuseDevice(_ descriptor: Int32) -> Bool {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else { return false }
-        return status.st_rdev == 10 << 8 | 229
     }
 
     /// Returns the message of a failed mount, with the remedy if known.
@@ -212,7 +183,7 @@ package final class Session: Sendable {
             let size = fuse_session_receive_buf(core.handle, &buffer)
             if size == -EINTR || size == -EAGAIN { continue }
             guard size > 0, let memory = buffer.mem else {
-                if size < 0 { failure = SessionError(.connection, "cannot read requests: \(describe(-size))") }
+                if size < 0 { failure = SessionError(.connection, "cannot read requests: \(errnoText(-size))") }
                 break
             }
             ThreadMemory.current.pointee.requestID = memory.load(
@@ -263,34 +234,19 @@ package final class Session: Sendable {
     /// Returns the current mount point, according to /proc and the state of the connection; `nil` if the filesystem is
     /// not mounted.
     private func currentMountpoint() -> String? {
-        findAdopted()
         let (mountpoint, device, isClosed) = state.withLock { ($0.mountpoint, $0.device, $0.isClosed) }
         guard let mountpoint, !isClosed else { return nil }
         if isConnected {
             guard let device else { return mountpoint }
-            return MountTable.device(at: mountpoint) == device ? mountpoint : nil
+            return MountEntry.at(mountpoint)?.device == device ? mountpoint : nil
         }
         // The filesystem is either unmounted, and its device number may have been reused, or aborted and still mounted.
         // Only if it is aborted does statvfs(3) fail with ENOTCONN, without a request to any process.
         var statistics = statvfs()
-        guard let device, MountTable.device(at: mountpoint) == device, statvfs(mountpoint, &statistics) != 0,
+        guard let device, MountEntry.at(mountpoint)?.device == device, statvfs(mountpoint, &statistics) != 0,
             errno == ENOTCONN
         else { return nil }
         return mountpoint
-    }
-
-    /// Finds the mount point of a filesystem adopted by descriptor. Called late, since the mount may be moved, or may
-    /// be made after the descriptor was passed. Does nothing if the kernel does not report the mount point, or if the
-    /// path is not visible from here.
-    private func findAdopted() {
-        guard state.withLock({ $0.isAdopted && $0.mountpoint == nil && !$0.isClosed }),
-            let connection = MountTable.connection(of: fuse_session_fd(core.handle)),
-            let (mountpoint, device) = MountTable.place(ofConnection: connection)
-        else { return }
-        state.withLock { state in
-            state.mountpoint = mountpoint
-            state.device = device
-        }
     }
 
     /// Whether the kernel still has the connection; after an unmount or an abort poll(2) reports POLLERR.

@@ -1,5 +1,3 @@
-import SystemPackage
-
 /// The reason why a filesystem could not be created, mounted, served or unmounted.
 package struct SessionError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure.
@@ -30,9 +28,4 @@ package struct SessionError: Error, Sendable, Equatable, CustomStringConvertible
     }
 
     package var description: String { message }
-}
-
-/// Returns the text of an error number. The corresponding C function is `strerror`.
-func describe(_ code: Int32) -> String {
-    Errno(rawValue: code).description
 }

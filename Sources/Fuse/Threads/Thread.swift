@@ -1,6 +1,7 @@
 internal import CFuse
 internal import CLinux
 import Glibc
+internal import Platform
 
 /// A POSIX thread. Unlike a thread of Swift's cooperative pool, it may block.
 struct Thread {
@@ -24,7 +25,7 @@ struct Thread {
         let code = pthread_create(&identifier, nil, Self.main, box.toOpaque())
         guard code == 0 else {
             box.release()
-            throw SessionError(.thread, "cannot start a thread: \(describe(code))")
+            throw SessionError(.thread, "cannot start a thread: \(errnoText(code))")
         }
         self.identifier = identifier
     }

@@ -1,4 +1,5 @@
 import Glibc
+internal import Platform
 
 /// Memory that a thread reuses from one request to the next: the id of the current request, and a reply buffer.
 ///
@@ -39,7 +40,7 @@ struct ThreadMemory {
             pointer.deinitialize(count: 1)
             pointer.deallocate()
         }
-        precondition(code == 0, "no key for thread-specific memory: \(describe(code))")
+        precondition(code == 0, "no key for thread-specific memory: \(errnoText(code))")
         return key
     }()
 }

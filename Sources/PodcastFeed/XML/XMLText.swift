@@ -1,3 +1,5 @@
+internal import Platform
+
 /// A builder of XML 1.0 text in UTF-8.
 package struct XMLText: Sendable {
     package private(set) var bytes: [UInt8] = []
@@ -43,6 +45,8 @@ package struct XMLText: Sendable {
             // Parsers read these as spaces in an attribute, and a carriage return as a line feed, unless escaped.
             case "\t", "\n", "\r": write("&#\(scalar.value);")
             case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": break
+            // A terminal that displays the file would obey it, or turn the text around it.
+            case _ where PlainText.isHarmful(scalar): write("&#\(scalar.value);")
             default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
             }
         }

@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+internal import Platform
 import TransferCore
 
 /// The replacement of a damaged or missing library.
@@ -93,13 +94,13 @@ extension Library {
     /// library.
     private static func setAside(_ path: String, as aside: String) throws {
         for suffix in ["", "-wal", "-shm"] where Glibc.rename(path + suffix, aside + suffix) != 0 && errno != ENOENT {
-            throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
+            throw LibraryError.failed(path: path, reason: errnoText())
         }
     }
 
     private static func replace(_ path: String, with restored: String) throws {
         guard Glibc.rename(restored, path) == 0 else {
-            throw LibraryError.failed(path: path, reason: String(cString: strerror(errno)))
+            throw LibraryError.failed(path: path, reason: errnoText())
         }
     }
 
@@ -163,7 +164,7 @@ extension Library {
             try source.close()
         }
         guard chmod(restored, 0o600) == 0 else {
-            throw LibraryError.failed(path: restored, reason: String(cString: strerror(errno)))
+            throw LibraryError.failed(path: restored, reason: errnoText())
         }
         let library = try openForWriting(at: restored)
         try library.check()

@@ -24,8 +24,7 @@ package enum StreamFile {
         let isClean = !url.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
         guard isClean, WebAddress.isValid(url) else { return Array("#EXTM3U\n".utf8) }
         let seconds = duration.flatMap { Int64(exactly: $0.rounded()) } ?? -1
-        let line = String(String.UnicodeScalarView(title.unicodeScalars.map { FileName.isForbidden($0) ? " " : $0 }))
-        return Array("#EXTM3U\n#EXTINF:\(seconds),\(FileName.cut(line, to: 255))\n\(url)\n".utf8)
+        return Array("#EXTM3U\n#EXTINF:\(seconds),\(FileName.cut(FileName.replacing(title), to: 255))\n\(url)\n".utf8)
     }
 }
 

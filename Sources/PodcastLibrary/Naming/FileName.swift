@@ -1,4 +1,5 @@
 import Foundation
+internal import Platform
 
 /// Conversion of any text to one path component.
 ///
@@ -44,7 +45,7 @@ package enum FileName {
 
     /// Returns `text` for use in a message: each character that `isForbidden` becomes a space, nothing else changes.
     static func visible(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { isForbidden($0) ? " " : $0 }))
+        PlainText.replacing(isForbidden, in: text) { _ in " " }
     }
 
     /// Whether a text needs no replacement, like most titles: printable ASCII without slashes, and single spaces
@@ -62,14 +63,8 @@ package enum FileName {
     /// Whether a character is forbidden in a name because it is invisible, breaks a line, or changes how the characters
     /// around it are read. Slashes are treated separately.
     static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0: true  // C0, DEL, C1
-        case 0x2028, 0x2029: true  // line and paragraph separator
-        case 0x202A...0x202E, 0x2066...0x2069: true  // bidirectional embeddings, overrides and isolates (UAX #9)
-        case 0xFEFF: true  // byte order mark
-        case 0xFFFE, 0xFFFF: true  // noncharacters
-        default: false
-        }
+        // U+FEFF is the byte order mark, the others are noncharacters.
+        PlainText.isControl(scalar) || [0xFEFF, 0xFFFE, 0xFFFF].contains(scalar.value)
     }
 
     /// Cuts the text to at most `limit` bytes of UTF-8 at the end of a grapheme cluster.

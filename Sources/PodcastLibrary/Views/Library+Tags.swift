@@ -1,4 +1,5 @@
 import GRDB
+internal import Platform
 package import TransferCore
 
 /// The id of a tag.
@@ -24,7 +25,7 @@ package struct Tag: Sendable, Equatable {
     /// - Throws: `ViewError` if it cannot.
     package static func check(_ name: String) throws(ViewError) {
         guard let reason = FileName.objection(to: name) else { return }
-        throw ViewError(message: "'\(ViewDefinition.shown(name))' cannot be a tag: \(reason)")
+        throw ViewError(message: "'\(PlainText.excerpt(name))' cannot be a tag: \(reason)")
     }
 
     /// Parses a comma-separated list of tags. Duplicates, ignoring case, are omitted.

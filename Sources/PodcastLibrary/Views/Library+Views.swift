@@ -1,4 +1,5 @@
 import GRDB
+internal import Platform
 package import TransferCore
 
 /// A view's folder in the root.
@@ -110,7 +111,7 @@ extension Library {
             if let known {
                 guard let stored = try? ViewDefinition(lines: known[1]) else {
                     throw ViewError(
-                        message: "the view '\(ViewDefinition.shown(name))' has conditions of a newer podfs: "
+                        message: "the view '\(PlainText.excerpt(name))' has conditions of a newer podfs: "
                             + "update podfs, or remove the view (podfs view remove) and create it again")
                 }
                 definition = stored
@@ -148,7 +149,7 @@ extension Library {
             let found = try String.fetchOne(
                 db, sql: "DELETE FROM view WHERE folded = ? RETURNING name", arguments: [FileName.folded(name)])
             guard let found else {
-                throw ViewError(message: "there is no view '\(ViewDefinition.shown(name))'; see: podfs view list")
+                throw ViewError(message: "there is no view '\(PlainText.excerpt(name))'; see: podfs view list")
             }
             materializedViews.invalidate()
             return found
@@ -166,7 +167,7 @@ extension Library {
     private static let maxView: Int64 = 1 << 18 - 1
 
     private static func checkNew(_ name: String, _ folded: String, _ db: Database) throws {
-        let shown = ViewDefinition.shown(name)
+        let shown = PlainText.excerpt(name)
         if let reason = FileName.objection(to: name) {
             throw ViewError(message: "'\(shown)' cannot be the name of a view: \(reason)")
         }

@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The error for a rejected tag, or for a rejected name, key or value of a view. `message` is one line with the reason
 /// and with what to write instead.
 package struct ViewError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -110,13 +112,13 @@ extension ViewDefinition {
     package mutating func set(_ assignment: String) throws(ViewError) {
         guard let equals = assignment.firstIndex(of: "=") else {
             throw ViewError(
-                message: "'\(Self.shown(assignment))' is not a setting: write KEY=VALUE, such as unplayed=true")
+                message: "'\(PlainText.excerpt(assignment))' is not a setting: write KEY=VALUE, such as unplayed=true")
         }
         let name = FileName.trimmedSpace(String(assignment[..<equals]))
         let value = FileName.trimmedSpace(String(assignment[assignment.index(after: equals)...]))
         guard let key = ViewKey(rawValue: name) else {
             let keys = ViewKey.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ViewError(message: "a view has no key '\(Self.shown(name))'; the keys are \(keys)")
+            throw ViewError(message: "a view has no key '\(PlainText.excerpt(name))'; the keys are \(keys)")
         }
         if value.unicodeScalars.contains(where: FileName.isForbidden) {
             throw Self.refused(key, value, "text on one line, without control characters")
@@ -191,19 +193,11 @@ extension ViewDefinition {
             return try TitlePattern(value)
         } catch {
             throw ViewError(
-                message: "\(key.rawValue)='\(shown(value))' is not a regular expression: \(error.message)")
+                message: "\(key.rawValue)='\(PlainText.excerpt(value))' is not a regular expression: \(error.message)")
         }
     }
 
     private static func refused(_ key: ViewKey, _ value: String, _ allowed: String) -> ViewError {
-        ViewError(message: "\(key.rawValue)='\(shown(value))' cannot be set: expected \(allowed)")
-    }
-
-    /// Returns the start of the user's input for a message, without control characters.
-    static func shown(_ text: String) -> String {
-        let start = String(String.UnicodeScalarView(text.unicodeScalars.prefix(64)))
-        let parts = start.split(separator: "/", omittingEmptySubsequences: false)
-        return parts.map { FileName.replacing(String($0)) }.joined(separator: "/")
-            + (text.unicodeScalars.count > 64 ? "…" : "")
+        ViewError(message: "\(key.rawValue)='\(PlainText.excerpt(value))' cannot be set: expected \(allowed)")
     }
 }

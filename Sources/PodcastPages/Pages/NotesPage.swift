@@ -23,7 +23,8 @@ package struct NotesPage: Sendable {
         page.begin(
             title: PlainText.oneLine(episode.title), kind: "note",
             language: language.isEmpty ? " lang=\"en\"" : language)
-        page.add("<nav class=\"back\" aria-label=\"Pages\" lang=\"en\"><a href=\"../index.html#e\(episode.id)\">")
+        page.add("<nav class=\"back\" aria-label=\"Pages\" lang=\"en\">")
+        page.add("<a href=\"../index.html#e\(episode.id)\" dir=\"auto\">")
         page.text(show.title)
         page.add("</a></nav>\n<main>\n<h1 dir=\"auto\">")
         page.text(episode.title)

@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastFeed
 package import PodcastLibrary
 package import TransferCore
@@ -90,7 +91,7 @@ package struct ShelfPage: Sendable {
             page.path(show.name, "index.html")
             page.add("#e\(episode.id)\">")
             page.heading("h3", episode.title, isPlayed: episode.played)
-            page.add("</a><p class=\"facts\"><span>")
+            page.add("</a><p class=\"facts\"><span dir=\"auto\">")
             page.text(show.title)
             page.add("</span>")
             facts(episode, &page)

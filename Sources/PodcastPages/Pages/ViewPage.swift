@@ -1,3 +1,4 @@
+internal import Platform
 package import PodcastLibrary
 package import TransferCore
 
@@ -108,7 +109,7 @@ package struct ViewPage: Sendable {
         page.add("<li\(episode.played ? " class=\"played\"" : "")><details><summary>")
         page.art(of: show, address: root + [show.name, "cover.jpg"])
         page.heading("h3", episode.title, isPlayed: episode.played)
-        page.add("<span class=\"from\">")
+        page.add("<span class=\"from\" dir=\"auto\">")
         page.text(show.title)
         page.add("</span><span class=\"facts\"><span>")
         if let published = episode.published { page.day(published, offset: episode.publishedOffset) }
@@ -133,7 +134,7 @@ package struct ViewPage: Sendable {
         }
         page.add("<p class=\"facts line\"><a href=\"")
         page.path(root + [show.name, "index.html"])
-        page.add("#e\(episode.id)\">")
+        page.add("#e\(episode.id)\" dir=\"auto\">")
         page.text(show.title)
         page.add("</a><a href=\"")
         page.path(root + [show.name, episode.name])

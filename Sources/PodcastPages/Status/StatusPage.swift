@@ -1,3 +1,4 @@
+internal import Platform
 internal import TransferCore
 
 /// The page of active tasks, `.status.html`, which reloads itself.

@@ -1,3 +1,4 @@
+internal import Platform
 package import PodcastFeed
 package import TransferCore
 
@@ -153,7 +154,7 @@ extension StatusReport.Task {
     /// One line: state, bar, percent, received and total size, rate, remaining time, path; then the error.
     package var line: String {
         var columns = [
-            state.rawValue.padded(9), ProgressBar.text(shownProgress, width: 20), Self.percent(shownProgress),
+            state.rawValue.padded(9), ProgressBar.text(shownProgress, width: 20), ProgressBar.percent(shownProgress),
         ]
         columns.append("\(ByteText.size(received))/\(sizeText)".padded(19))
         columns.append((rate.map(ByteText.rate) ?? "-").padded(10))
@@ -166,13 +167,6 @@ extension StatusReport.Task {
         return line
     }
 
-    private static func percent(_ progress: Double?) -> String {
-        guard let progress else { return "   ?  " }
-        // Rounded down, so that it is never 100 before the last byte has arrived.
-        let tenths = Int((progress * 10).rounded(.down))
-        let text = "\(tenths / 10).\(tenths % 10)%"
-        return String(repeating: " ", count: max(0, 6 - text.count)) + text
-    }
 }
 
 /// A bar of `#` and `.`, which looks the same in every font and on every terminal.
@@ -182,6 +176,15 @@ package enum ProgressBar {
         guard let percent else { return "[" + String(repeating: "?", count: width) + "]" }
         let filled = min(width, max(0, Int(percent / 100 * Double(width))))
         return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled) + "]"
+    }
+
+    /// Returns ` 12.3%`, or a question mark, in six columns. Rounded down, so that it is not 100 before the last byte
+    /// has arrived.
+    package static func percent(_ progress: Double?) -> String {
+        guard let progress else { return "     ?" }
+        let tenths = Int((progress * 10).rounded(.down))
+        let text = "\(tenths / 10).\(tenths % 10)%"
+        return String(repeating: " ", count: max(0, 6 - text.count)) + text
     }
 }
 

@@ -11,29 +11,7 @@ struct PageText {
 
     /// Adds untrusted text, for elements and for attributes in double quotes: on one line, without control characters,
     /// and without characters that override the text direction.
-    mutating func text(_ text: String) {
-        // Printable ASCII needs no replacements.
-        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) {
-            SanitizedHTML.escape(text.utf8, into: &bytes)
-            return
-        }
-        add(SanitizedHTML.escaped(Self.shown(text)))
-    }
-
-    /// Returns the text with spaces for control characters and line ends, and without direction overrides.
-    private static func shown(_ text: String) -> String {
-        var result = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            switch scalar.value {
-            case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: result.append(" ")
-            // Embeddings, overrides and isolates (UAX #9). The marks U+061C, U+200E and U+200F are not removed:
-            // they reverse nothing, and occur in Arabic and Hebrew titles.
-            case 0x202A...0x202E, 0x2066...0x2069: break
-            default: result.append(scalar)
-            }
-        }
-        return String(result)
-    }
+    mutating func text(_ text: String) { SanitizedHTML.escape(PlainText.spaced(text).utf8, into: &bytes) }
 
     /// Adds the relative address of a file, for an attribute. Each name is percent-encoded except for the unreserved
     /// characters (RFC 3986, 2.3), which include the dots of `..`.
@@ -80,15 +58,9 @@ struct PageText {
     /// Adds data for the script, in an element that the browser does not run because of its type.
     mutating func data(_ value: OrderedJSON, id: String) {
         add("<script type=\"application/json\" id=\"\(id)\">")
-        // These characters could end the element or a line, or change the text direction. In JSON they occur only
-        // inside strings, so replacing them leaves the document valid.
-        for scalar in String(decoding: value.encoded(pretty: false), as: UTF8.self).unicodeScalars {
-            switch scalar.value {
-            case 0x3C: add("\\u003c")
-            case 0x7F..<0xA0, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069: add(" ")
-            default: add(String(scalar))
-            }
-        }
+        // In JSON, `<` and controls occur only inside strings, so replacing them leaves the document valid.
+        let text = String(decoding: value.encoded(pretty: false), as: UTF8.self)
+        add(PlainText.spaced(text).replacingScalars("<", with: "\\u003c"))
         add("</script>\n")
     }
 

@@ -1,3 +1,4 @@
+internal import Platform
 package import PodcastFeed
 
 /// A tag that is written before an MP3 file: ID3v2.4 (https://id3.org/id3v2.4.0-structure) with chapters

@@ -1,4 +1,5 @@
 internal import CLibXML2
+internal import Platform
 internal import PodcastFeed
 
 /// A sanitizer of untrusted HTML: libxml2's HTML parser reads it, and only what an allowlist permits is written.
@@ -25,8 +26,11 @@ package enum SanitizedHTML {
         let cut = html.utf8.count > inputLimit ? String(decoding: html.utf8.prefix(inputLimit), as: UTF8.self) : html
         // The parser stops at a NUL.
         let input = cut.utf8.filter { $0 != 0 }
-        if hasTags(input) { return rewritten(boundingAttributes(of: input), base: base) }
-        return paragraphs(of: String(decoding: CharacterReferences.replaced(in: input), as: UTF8.self))
+        let output =
+            hasTags(input)
+            ? rewritten(boundingAttributes(of: input), base: base)
+            : paragraphs(of: String(decoding: CharacterReferences.replaced(in: input), as: UTF8.self))
+        return PlainText.replacing({ $0.value >= 0x7F && PlainText.isControl($0) }, in: output) { _ in " " }
     }
 
     /// Escapes text for elements and for attributes in double quotes.

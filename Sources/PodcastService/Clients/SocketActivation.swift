@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Platform
 
 /// The listening socket that a service manager passes when it starts the daemon for the first client, as described in
 /// sd_listen_fds(3).
@@ -40,7 +41,7 @@ enum SocketActivation {
         }
         let flags = fcntl(descriptor, F_GETFL)
         guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 else {
-            throw SocketServer.Problem(description: "fcntl: \(String(cString: strerror(errno)))")
+            throw SocketServer.Problem(description: "fcntl: \(errnoText())")
         }
         return descriptor
     }

@@ -231,6 +231,6 @@ package final class SocketServer: Sendable {
 extension SocketServer.Problem {
     /// - Parameter code: The errno of the call that failed.
     fileprivate init(path: String, code: Int32) {
-        self.init(description: "cannot listen at \(path): \(String(cString: strerror(code)))")
+        self.init(description: "cannot listen at \(path): \(errnoText(code))")
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 package import PodcastLibrary
 
 /// The rejection of a show's setting: one line with the key, the value, and the allowed values.
@@ -36,8 +37,8 @@ package struct ShowSettingChange: Sendable, Equatable {
     package init(_ assignment: String) throws(ShowSettingError) {
         guard let equals = assignment.firstIndex(of: "=") else {
             throw ShowSettingError(
-                message: "'\(Self.shown(assignment))' is not a setting: write KEY=VALUE, such as auto_download=3, "
-                    + "or KEY= to remove the show's own setting")
+                message: "'\(PlainText.excerpt(assignment))' is not a setting: write KEY=VALUE, such as "
+                    + "auto_download=3, or KEY= to remove the show's own setting")
         }
         let key = assignment[..<equals].trimmingCharacters(in: .whitespaces)
         let value = assignment[assignment.index(after: equals)...].trimmingCharacters(in: .whitespacesAndNewlines)
@@ -61,21 +62,8 @@ package struct ShowSettingChange: Sendable, Equatable {
         let keys = ShowSettingKey.allCases.map(\.rawValue)
         let guess = SettingText.nearest(to: String(key.prefix(64)), in: keys).map { "; did you mean '\($0)'?" }
         return ShowSettingError(
-            message: "a show has no setting '\(shown(key))'"
+            message: "a show has no setting '\(PlainText.excerpt(key))'"
                 + (guess ?? "; there are \(keys.joined(separator: ", "))"))
-    }
-
-    /// Returns the start of the user's input for a message, without control characters.
-    static func shown(_ text: String) -> String {
-        let visible = text.unicodeScalars.prefix(64).map { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: Unicode.Scalar(" ")
-            default: scalar
-            }
-        }
-        var result = String(String.UnicodeScalarView(visible))
-        if text.unicodeScalars.count > 64 { result += "…" }
-        return result
     }
 }
 
@@ -139,7 +127,7 @@ package struct ShowSettings: Sendable, Equatable {
             do {
                 nameTemplate = try NameTemplate(value)
             } catch {
-                throw ShowSettingError(message: "\(key.rawValue)='\(ShowSettingChange.shown(value))': \(error)")
+                throw ShowSettingError(message: "\(key.rawValue)='\(PlainText.excerpt(value))': \(error)")
             }
         case .autoDownload:
             guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(value),
@@ -163,7 +151,7 @@ package struct ShowSettings: Sendable, Equatable {
             do throws(ViewError) {
                 _ = try Tag.list(value)
             } catch {
-                throw ShowSettingError(message: "tags='\(ShowSettingChange.shown(value))': \(error.message)")
+                throw ShowSettingError(message: "tags='\(PlainText.excerpt(value))': \(error.message)")
             }
         case .keep:
             guard let keep = Keep(value) else { throw Self.refused(key, value, Keep.forms) }
@@ -189,6 +177,6 @@ package struct ShowSettings: Sendable, Equatable {
 
     private static func refused(_ key: ShowSettingKey, _ value: String, _ allowed: String) -> ShowSettingError {
         ShowSettingError(
-            message: "\(key.rawValue)='\(ShowSettingChange.shown(value))' cannot be set: expected \(allowed)")
+            message: "\(key.rawValue)='\(PlainText.excerpt(value))' cannot be set: expected \(allowed)")
     }
 }

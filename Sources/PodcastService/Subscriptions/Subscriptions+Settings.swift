@@ -1,5 +1,6 @@
 internal import DaemonCore
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import TransferCore
@@ -74,7 +75,7 @@ extension Subscriptions {
         guard !cached.isEmpty || played > 0 else { return }
         let bytes = cached.reduce(Int64(0)) { $0 + $1.cachedBytes }
         var losses: [String] = []
-        if !cached.isEmpty { losses.append("\(cached.count) of them cached (\(StorageShortage.size(bytes)))") }
+        if !cached.isEmpty { losses.append("\(cached.count) of them cached (\(ByteText.size(bytes)))") }
         if played > 0 { losses.append("\(played) played") }
         throw Failure(
             kind: .refused,

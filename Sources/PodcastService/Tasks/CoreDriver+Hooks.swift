@@ -62,7 +62,7 @@ extension CoreDriver {
         }
         guard let code else { return }
         hooks.running -= 1
-        log.error("hook '\(command)' did not start: \(String(cString: strerror(code)))")
+        log.error("hook '\(command)' did not start: \(errnoText(code))")
     }
 
     private func hookEnded() {

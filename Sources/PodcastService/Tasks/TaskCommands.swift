@@ -81,7 +81,7 @@ final class TaskCommands: ServicePart {
             } else if episode.complete, action == .suspend {
                 refused[episode.id] = "it is already cached"
             } else if episode.pinned, action == .evict {
-                refused[episode.id] = "it is pinned; unpin it first with podfs unpin"
+                refused[episode.id] = "it is pinned; first: podfs set EPISODE pinned=false"
             }
         }
         let accepted = episodes.filter { refused[$0.id] == nil }

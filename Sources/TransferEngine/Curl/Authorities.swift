@@ -89,7 +89,7 @@ package struct Authorities: Sendable, Equatable {
 
     /// Returns the reason why a file has no certificates in PEM format; `nil` if it has some.
     package static func defect(of file: String) -> String? {
-        guard let bytes = contents(of: file) else { return String(cString: strerror(errno)) }
+        guard let bytes = contents(of: file) else { return errnoText() }
         let text = String(decoding: bytes, as: UTF8.self)
         return text.contains("-----BEGIN CERTIFICATE-----") || text.contains("-----BEGIN TRUSTED CERTIFICATE-----")
             ? nil : "it contains no certificate in PEM format"
@@ -100,7 +100,7 @@ package struct Authorities: Sendable, Equatable {
     /// - Returns: These authorities, with `place` as their bundle.
     package func adding(_ file: String, writing place: String) throws -> Authorities {
         guard let own = Self.contents(of: file) else {
-            throw AtomicFile.Problem(description: "\(file): \(String(cString: strerror(errno)))")
+            throw AtomicFile.Problem(description: "\(file): \(errnoText())")
         }
         let present = bundle.flatMap(Self.contents) ?? []
         try AtomicFile.write(present + [UInt8(ascii: "\n")] + own, to: place, mode: 0o600, isSoleWriter: true)

@@ -1,11 +1,12 @@
 package import ContentCache
 internal import Glibc
+internal import Platform
 package import TransferCore
 
 extension TransferError {
     /// Creates the error of a download whose cache file may be intact, but cannot be opened at present.
     package init(unopened defect: CacheFileDefect) {
-        self.init(.failed, "the file in the cache cannot be opened: \(String(cString: strerror(defect.errorNumber)))")
+        self.init(.failed, "the file in the cache cannot be opened: \(errnoText(defect.errorNumber))")
     }
 }
 

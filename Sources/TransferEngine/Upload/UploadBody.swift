@@ -71,7 +71,7 @@ final class UploadBody {
             let place = off_t(offset + position)
             let result = retryingInterrupts { pread(descriptor, buffer.baseAddress, wanted, place) }
             guard result > 0 else {
-                failure = result == 0 ? "it was truncated" : String(cString: strerror(errno))
+                failure = result == 0 ? "it was truncated" : errnoText()
                 return nil
             }
             position += Int64(result)

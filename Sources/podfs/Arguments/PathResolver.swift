@@ -2,6 +2,7 @@ import CLinux
 import Foundation
 import Fuse
 import Glibc
+import Platform
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
@@ -123,7 +124,7 @@ struct PathResolver {
             return CommandError(.failed, "'\(path)' is the mounted folder itself: name a show or an episode in it")
         }
         let whole = MountPoint.absolute(path)
-        if MountedFolder.all().contains(where: { whole.hasPrefix($0.path + "/") && $0.isPodfs }) {
+        if MountEntry.own().contains(where: { whole.hasPrefix($0.path + "/") }) {
             let reason = access(path, F_OK) == 0 ? "is neither a show nor an episode" : "does not exist"
             return CommandError(.failed, "'\(path)' \(reason); see: podfs list")
         }

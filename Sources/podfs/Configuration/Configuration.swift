@@ -161,11 +161,11 @@ struct Configuration: Sendable, Equatable {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw failure(String(cString: strerror(errno)))
+            throw failure(errnoText())
         }
         defer { close(descriptor) }
         guard let bytes = readAll(descriptor, limit: maximumSize) else {
-            throw failure(String(cString: strerror(errno)))
+            throw failure(errnoText())
         }
         guard bytes.count <= maximumSize else { throw failure("it is larger than 1 MiB") }
         return bytes

@@ -163,14 +163,14 @@ struct Demo {
 
     private static func readAll(_ path: String) throws -> Int {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw CommandError(.failed, "\(path): \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw CommandError(.failed, "\(path): \(errnoText())") }
         defer { close(descriptor) }
         var buffer = [UInt8](repeating: 0, count: 128 * 1024)
         var total = 0
         while true {
             let count = retryingInterrupts { Glibc.read(descriptor, &buffer, buffer.count) }
             guard count >= 0 else {
-                let error = String(cString: strerror(errno))
+                let error = errnoText()
                 throw CommandError(.failed, "\(path): \(PathResolver.attribute("user.podfs.error", of: path) ?? error)")
             }
             if count == 0 { return total }

@@ -1,7 +1,7 @@
-import CLinux
 import Foundation
 import Fuse
 import Glibc
+import Platform
 import PodcastProtocol
 
 /// The folders of `podfs demo`: a temporary folder with all XDG folders, and the mount point.
@@ -22,7 +22,7 @@ final class DemoHome: Sendable {
         let wanted = MountPoint.absolute(folder ?? home + "/podfs-demo")
         var template = Array("\(environment["TMPDIR"] ?? "/tmp")/podfs-demo-XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else {
-            throw CommandError(.failed, "no temporary folder: \(String(cString: strerror(errno)))")
+            throw CommandError(.failed, "no temporary folder: \(errnoText())")
         }
         root = String(cString: made)
         var status = stat()
@@ -63,21 +63,15 @@ final class DemoHome: Sendable {
     ///
     /// - Returns: The paths of the folders that could not be removed.
     func remove() -> [String] {
-        if let mounted = MountedFolder.at(folder), mounted.isPodfs {
-            if case .process(let mount) = mounted.answer() {
-                let process = clinux_pidfd_open(mount)
-                kill(mount, SIGTERM)
-                Self.wait(process)
-            }
-            if MountedFolder.at(folder)?.isPodfs ?? false { try? Unmount.perform(folder, detach: true) }
+        if let mounted = MountEntry.at(folder), mounted.isPodfs {
+            if case .process(let id) = mounted.answer() { Self.end(mounted.process(id)) }
+            if MountEntry.at(folder)?.isPodfs ?? false { try? Unmount.perform(folder, detach: true) }
         }
         if let paths = try? Installation().paths,
             let text = try? String(contentsOfFile: paths.pidFile, encoding: .utf8),
             let daemon = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines))
         {
-            let process = clinux_pidfd_open(daemon)
-            kill(daemon, SIGTERM)
-            Self.wait(process)
+            Self.end(ProcessHandle(daemon))
         }
         var left: [String] = []
         if createdFolder, rmdir(folder) != 0, errno != ENOENT { left.append(folder) }
@@ -89,11 +83,9 @@ final class DemoHome: Sendable {
         return left
     }
 
-    /// Waits until a process has exited, at most ten seconds, and closes its pidfd.
-    private static func wait(_ process: Int32) {
-        guard process >= 0 else { return }
-        var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
-        poll(&entry, 1, 10_000)
-        close(process)
+    /// Asks a process to exit and waits until it has.
+    private static func end(_ process: ProcessHandle?) {
+        process?.signal(SIGTERM)
+        process?.wait()
     }
 }

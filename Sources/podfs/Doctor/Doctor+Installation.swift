@@ -64,7 +64,7 @@ extension Doctor {
                 ? "\(above) is a symbolic link: mount the disk that it leads to, or remove it"
                 : "make \(above) writable, or set the XDG variables to other folders"
             return .problem(
-                "folders", "\(folder) cannot be created: \(above): \(Self.reason(code))", remedy: remedy)
+                "folders", "\(folder) cannot be created: \(above): \(errnoText(code))", remedy: remedy)
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             return .problem("folders", "\(folder) is not a folder", remedy: "move it away")
@@ -73,7 +73,7 @@ extension Doctor {
         guard access(folder, R_OK | W_OK | X_OK) == 0 else {
             let code = errno
             return .problem(
-                "folders", "\(folder) cannot be written: \(Self.reason(code))",
+                "folders", "\(folder) cannot be written: \(errnoText(code))",
                 remedy: code == EROFS ? "remount the disk for writing" : "chmod 700 \(ShellQuoting.quoted(folder))")
         }
         if status.st_mode & 0o022 != 0 {
@@ -258,7 +258,8 @@ extension Doctor {
         } catch {
             return .problem("cache", "\(above): \(error)", remedy: "check whether its disk is mounted")
         }
-        let used = Self.allocated(folder)
+        // Like the daemon's, the sum has neither art nor checkpoints.
+        let used = (try? installation.library()?.cachedBytes()) ?? 0
         let floor = limits.floor(total: disk.total)
         let sizes =
             "\(ByteText.size(used)) of \(ByteText.size(settings.limit)), \(ByteText.size(disk.free)) free on the disk"
@@ -273,21 +274,9 @@ extension Doctor {
         if used > settings.limit {
             return .problem(
                 "cache", "\(sizes): more than cache.limit",
-                remedy: "pinned and open episodes stay: podfs unpin, and \(evict); or raise cache.limit")
+                remedy: "pinned and open episodes stay: podfs set EPISODE pinned=false, and \(evict); or raise "
+                    + "cache.limit")
         }
         return .ok("cache", "\(sizes); \(evict)")
-    }
-
-    /// Returns the allocated size of the files in a folder, in bytes; `st_blocks` is in units of 512 bytes (stat(2)).
-    private static func allocated(_ folder: String) -> Int64 {
-        let names = FileManager.default.enumerator(atPath: folder)
-        var sum: Int64 = 0
-        while let name = names?.nextObject() as? String {
-            var status = stat()
-            if lstat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG {
-                sum += Int64(status.st_blocks) * 512
-            }
-        }
-        return sum
     }
 }

@@ -45,7 +45,7 @@ extension Doctor {
                 remedy: "pass the device to the container (docker run --device /dev/fuse)")
         default:
             return .problem(
-                "/dev/fuse", "cannot be opened: \(Self.reason(code))",
+                "/dev/fuse", "cannot be opened: \(errnoText(code))",
                 remedy: "it must be a character device 10:229 that users may read and write (chmod 666 /dev/fuse)")
         }
     }
@@ -89,7 +89,7 @@ extension Doctor {
     // MARK: Mounts
 
     func mounts() -> [Finding] {
-        let mounts = MountedFolder.all().filter(\.isPodfs)
+        let mounts = MountEntry.own()
         if mounts.isEmpty { return [.ok("mounts", "none; podfs mount DIR")] }
         return mounts.map { mount -> Finding in
             let path = ShellQuoting.quoted(mount.path)

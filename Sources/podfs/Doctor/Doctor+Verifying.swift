@@ -1,5 +1,6 @@
 import ContentCache
 import Foundation
+import Platform
 import PodcastClient
 import PodcastLibrary
 import PodcastPages

@@ -26,7 +26,4 @@ struct Doctor: Sendable {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
         return path.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
-
-    /// Returns the message of an errno value.
-    static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Logging
+import Platform
 import PodcastPages
 import Synchronization
 
@@ -51,16 +52,7 @@ struct ProcessLog: LogHandler {
 
     /// Escapes control characters, line ends and marks that change the text direction, so that the text is on one line.
     static func escaped(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: PlainText.isHarmful) else { return text }
-        var result = ""
-        for scalar in text.unicodeScalars {
-            if PlainText.isHarmful(scalar) {
-                result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-            } else {
-                result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
+        PlainText.replacing(PlainText.isHarmful, in: text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }
 
     /// The log file to rotate. The lock also prevents the lines of several threads from interleaving.

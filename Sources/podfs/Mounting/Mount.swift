@@ -20,7 +20,7 @@ final class Mount: Sendable {
     private static let threads = 4
 
     init(
-        _ installation: Installation, _ configuration: Configuration, at point: MountPoint, options: MountOptions
+        _ installation: Installation, _ configuration: Configuration, at path: String, options: MountOptions
     ) throws {
         let library = try Self.library(installation)
         var filesystemOptions = PodcastFilesystem.Options(
@@ -45,13 +45,10 @@ final class Mount: Sendable {
         session.backingFolder = options.passthrough ? installation.paths.cache : nil
         session.extra = options.kernel
         self.session = try Session(operations: filesystem, options: session)
-        if configuration.listening.mpris, case .folder(let path) = point {
+        if configuration.listening.mpris {
             filesystem.watchPlayers(.system(folder: path, resumes: configuration.listening.resume))
         }
-        switch point {
-        case .folder(let path): try self.session.mount(at: path)
-        case .descriptor(let number): try self.session.adopt(descriptor: number)
-        }
+        try self.session.mount(at: path)
     }
 
     /// Returns the owner of the files: the mounting user unless the options set another.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Platform
 
 /// An entry of the user database. See passwd(5); the corresponding C functions are `getpwnam` and `getpwuid`.
 struct Account: Equatable {
@@ -50,7 +51,7 @@ struct Account: Equatable {
             throw CommandError(.refused, "only root may mount for another user: leave out setuid=\(name)")
         }
         guard initgroups(name, gid) == 0, setgid(gid) == 0, setuid(uid) == 0 else {
-            throw CommandError(.failed, "cannot switch to the user '\(name)': \(String(cString: strerror(errno)))")
+            throw CommandError(.failed, "cannot switch to the user '\(name)': \(errnoText())")
         }
     }
 

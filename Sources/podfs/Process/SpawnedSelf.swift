@@ -10,24 +10,20 @@ import Platform
 enum SpawnedSelf {
     /// The number of the pipe's descriptor in the child.
     static let readyDescriptor: Int32 = 3
-    /// The number that a passed descriptor has in the child.
-    static let passedDescriptor: Int32 = 4
 
     /// Starts `/proc/self/exe` with `arguments` and waits for its message on the pipe. Throws the message unless it is
     /// `ok`.
     ///
-    /// - Parameters:
-    ///   - log: The path of the new process's log file, which is rotated if it is full.
-    ///   - descriptor: A descriptor of this process that the child gets as `passedDescriptor`.
-    static func start(_ arguments: [String], log: String, inheriting descriptor: Int32? = nil) throws {
+    /// - Parameter log: The path of the new process's log file, which is rotated if it is full.
+    static func start(_ arguments: [String], log: String) throws {
         LogFile(path: log).rotate()
         var ends: [Int32] = [-1, -1]
-        guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { throw CommandError(.failed, "no pipe: \(reason(errno))") }
+        guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { throw CommandError(.failed, "no pipe: \(errnoText())") }
         defer { close(ends[0]) }
         var spawner = ProcessSpawner(
             "/proc/self/exe", ["podfs"] + arguments, environment: ProcessInfo.processInfo.environment)
         spawner.standardError = .file(log)
-        spawner.inheritedDescriptors = [ends[1]] + (descriptor.map { [$0] } ?? [])
+        spawner.inheritedDescriptors = [ends[1]]
         spawner.startsSession = true
         let child: pid_t
         do {
@@ -50,6 +46,4 @@ enum SpawnedSelf {
 
     /// Prevents programs started by this process from inheriting the descriptor.
     static func setCloseOnExec(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-
-    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

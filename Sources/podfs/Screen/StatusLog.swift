@@ -1,3 +1,4 @@
+import Platform
 import PodcastPages
 import PodcastProtocol
 import TransferCore

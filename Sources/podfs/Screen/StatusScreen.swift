@@ -1,3 +1,4 @@
+import Platform
 import PodcastPages
 import TransferCore
 
@@ -176,7 +177,7 @@ struct StatusScreen {
         of task: StatusReport.Task, style: Style?, width: Int? = nil, isEstimate: Bool = false
     ) -> [Piece] {
         let width = width ?? self.width
-        let percent = Self.percent(task.shownProgress)
+        let percent = ProgressBar.percent(task.shownProgress)
         let expected = (isEstimate && task.expected != nil ? "~" : "") + task.sizeText
         let size = "\(ByteText.size(task.received))/\(expected)"
         var optional = [
@@ -198,13 +199,6 @@ struct StatusScreen {
         }
         let bar = ProgressBar.text(task.shownProgress, width: min(30, room - 2))
         return [Piece(text: bar, style: style), Piece(text: percent)] + extra.map { Piece(text: $0) }
-    }
-
-    private static func percent(_ progress: Double?) -> String {
-        guard let progress else { return "     ?" }
-        // Rounded down, so that it is not 100 before the last byte has arrived.
-        let tenths = Int((progress * 10).rounded(.down))
-        return TextWidth.padded("\(tenths / 10).\(tenths % 10)%", to: 6, atStart: true)
     }
 
     private func draw(_ pieces: [Piece]) -> String {

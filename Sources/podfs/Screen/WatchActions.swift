@@ -38,8 +38,12 @@ struct WatchActions: Sendable {
     /// Opens the episode's file with the desktop's default program, in the first mount that contains the file.
     private func open(_ task: TaskInfo) -> String {
         guard task.kind == .download else { return "\(task.path): there is no file to open" }
-        let mounts = MountedFolder.all()
-        guard let folder = mounts.first(where: { $0.isPodfs && access("\($0.path)/\(task.path)", F_OK) == 0 }) else {
+        // A mount that hangs would block access(2).
+        let folder = MountEntry.own().first { mount in
+            guard case .process = mount.answer() else { return false }
+            return access("\(mount.path)/\(task.path)", F_OK) == 0
+        }
+        guard let folder else {
             return "not mounted: podfs mount DIR"
         }
         var spawner = ProcessSpawner(

@@ -73,7 +73,7 @@ struct Service {
         var removed: [String] = []
         for unit in units.all where access(path(unit.name), F_OK) == 0 {
             guard unlink(path(unit.name)) == 0 else {
-                throw CommandError(.failed, "\(path(unit.name)): \(String(cString: strerror(errno)))")
+                throw CommandError(.failed, "\(path(unit.name)): \(errnoText())")
             }
             removed.append(unit.name)
         }

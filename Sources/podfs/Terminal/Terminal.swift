@@ -64,41 +64,19 @@ enum Terminal {
     static func checkOutput() throws(CommandError) {
         let code = outputError.load(ordering: .relaxed)
         guard ![0, EPIPE, EBADF].contains(code) else { return }
-        throw CommandError(.failed, "cannot write to standard output: \(String(cString: strerror(code)))")
+        throw CommandError(.failed, "cannot write to standard output: \(errnoText(code))")
     }
 }
 
-/// Escaping of JSON and XML that may be displayed on a terminal.
+/// Escaping of JSON that may be displayed on a terminal.
 enum JSONText {
     /// Escapes the characters from U+007F on that control a terminal, end a line or change the text direction. In JSON
-    /// they occur only in strings; the encoder has already escaped the C0 controls.
-    static func escaped(_ text: String) -> String { escaped(text) { "\\u" + hexadecimal($0, digits: 4) } }
-
-    /// Escapes the same characters in XML, where they occur only in text and attribute values.
-    static func escapedXML(_ text: String) -> String { escaped(text) { "&#x" + hexadecimal($0, digits: 2) + ";" } }
-
-    private static func escaped(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
-        guard text.unicodeScalars.contains(where: isHarmful) else { return text }
-        var result = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            if isHarmful(scalar) {
-                result.append(contentsOf: escape(scalar).unicodeScalars)
-            } else {
-                result.append(scalar)
-            }
+    /// they occur only in strings; the encoder has already escaped the C0 controls, except for the line feeds of its
+    /// layout.
+    static func escaped(_ text: String) -> String {
+        PlainText.replacing({ $0.value >= 0x7F && PlainText.isHarmful($0) }, in: text) { scalar in
+            let digits = String(scalar.value, radix: 16, uppercase: true)
+            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
         }
-        return String(result)
-    }
-
-    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
-        // The fast path for most text. No character above U+2069 is harmful, and below U+007F only the C0 controls are.
-        // The encoder has escaped the C0 controls, except for the line feeds of its layout.
-        guard (0x7F...0x2069).contains(scalar.value) else { return false }
-        return PlainText.isHarmful(scalar)
-    }
-
-    private static func hexadecimal(_ scalar: Unicode.Scalar, digits: Int) -> String {
-        let text = String(scalar.value, radix: 16, uppercase: true)
-        return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 }

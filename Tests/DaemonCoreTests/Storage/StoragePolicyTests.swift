@@ -48,7 +48,7 @@ struct StoragePolicyTests {
         #expect(
             try #require(plan.waiting[MediaID(2)]).description
                 == "the cache is full (0 B of cache.limit (1000 B) used, 600 B reserved for other downloads, 600 B more "
-                + "needed): free space with podfs evict or podfs unpin, or raise cache.limit")
+                + "needed): free space with podfs evict, unpin episodes, or raise cache.limit")
     }
 
     @Test func partialFilesYieldToTheFirstDownload() {

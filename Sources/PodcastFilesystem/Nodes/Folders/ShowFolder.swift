@@ -1,4 +1,5 @@
 internal import Fuse
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol

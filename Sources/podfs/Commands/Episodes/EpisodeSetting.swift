@@ -4,9 +4,11 @@ import PodcastProtocol
 import PodcastService
 import TransferCore
 
-/// A value of an episode that `podfs set` changes: `played=1`, `position=1:02:30`.
+/// A value of an episode that `podfs set` changes: `played=true`, `position=1:02:30`, `pinned=true`.
 enum EpisodeSetting: Equatable, CustomStringConvertible {
     case played(Bool)
+    /// Whether the episode is exempt from eviction.
+    case pinned(Bool)
     /// The playback position in seconds.
     case position(Double)
 
@@ -16,15 +18,26 @@ enum EpisodeSetting: Equatable, CustomStringConvertible {
     init(_ assignment: String) throws {
         let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let value = parts.count > 1 ? parts[1] : ""
-        switch (parts[0], value.lowercased()) {
-        case ("played", "0"), ("played", "no"), ("played", "false"): self = .played(false)
-        case ("played", "1"), ("played", "yes"), ("played", "true"): self = .played(true)
-        case ("position", _) where Self.seconds(value) != nil: self = .position(Self.seconds(value) ?? 0)
-        case ("played", _): throw Self.refused(assignment, "give played=0 or played=1")
-        case ("position", _): throw Self.refused(assignment, "give seconds or H:MM:SS, such as position=1:02:30")
-        case (let key, _):
-            let near = SettingText.nearest(to: key, in: ["played", "position"]).map { "; did you mean '\($0)'?" }
-            throw Self.refused(assignment, "an episode has played=0 or 1, and position=H:MM:SS" + (near ?? ""))
+        switch parts[0] {
+        case "played": self = .played(try Self.flag(assignment, value))
+        case "pinned": self = .pinned(try Self.flag(assignment, value))
+        case "position":
+            guard let seconds = Self.seconds(value) else {
+                throw Self.refused(assignment, "give seconds or H:MM:SS, such as position=1:02:30")
+            }
+            self = .position(seconds)
+        case let key:
+            let keys = ["played", "position", "pinned"]
+            let near = SettingText.nearest(to: key, in: keys).map { "; did you mean '\($0)'?" } ?? ""
+            throw Self.refused(assignment, "an episode has played, pinned (true or false) and position=H:MM:SS" + near)
+        }
+    }
+
+    private static func flag(_ assignment: String, _ value: String) throws -> Bool {
+        switch value.lowercased() {
+        case "0", "no", "false": return false
+        case "1", "yes", "true": return true
+        default: throw refused(assignment, "give true or false")
         }
     }
 
@@ -52,19 +65,22 @@ enum EpisodeSetting: Equatable, CustomStringConvertible {
     func command(for episode: EpisodeID) -> Command {
         switch self {
         case .played(let value): .setPlayed(episode: episode, value)
+        case .pinned(let value): .act(value ? .pin : .unpin, episodes: [episode])
         case .position(let seconds): .setPosition(episode: episode, seconds: seconds)
         }
     }
 
     var description: String {
         switch self {
-        case .played(let value): "played=\(value ? 1 : 0)"
+        case .played(let value): "played=\(value)"
+        case .pinned(let value): "pinned=\(value)"
         case .position(let seconds): "position=\(TimeText.clock(seconds))"
         }
     }
 
     /// Returns an episode's values as `KEY=VALUE`.
     static func values(of episode: Episode) -> [String] {
-        [EpisodeSetting.played(episode.played), .position(episode.position ?? 0)].map(\.description)
+        [EpisodeSetting.played(episode.played), .position(episode.position ?? 0), .pinned(episode.pinned)]
+            .map(\.description)
     }
 }

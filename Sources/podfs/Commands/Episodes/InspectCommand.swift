@@ -51,7 +51,7 @@ struct InspectCommand: PodfsCommand {
     /// Parses a feed file piece by piece, and passes its items to `onItem` instead of storing them.
     private func readFile(onItem: @escaping (Item) -> Void) throws -> Feed {
         let descriptor = open(source, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw CommandError(.failed, "\(source): \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw CommandError(.failed, "\(source): \(errnoText())") }
         defer { close(descriptor) }
         let parser = FeedParser(onItem: onItem)
         try withUnsafeTemporaryAllocation(byteCount: Self.pieceSize, alignment: 16) { buffer in
@@ -59,7 +59,7 @@ struct InspectCommand: PodfsCommand {
                 let count = retryingInterrupts { read(descriptor, buffer.baseAddress, buffer.count) }
                 if count == 0 { return }
                 guard count > 0 else {
-                    throw CommandError(.failed, "\(source): \(String(cString: strerror(errno)))")
+                    throw CommandError(.failed, "\(source): \(errnoText())")
                 }
                 parser.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             }

@@ -30,13 +30,6 @@ struct PlayerCommand: AsyncParsableCommand {
         @Flag(help: "Write the script to mpv's folder of scripts.")
         var install = false
 
-        @Flag(name: .customLong("print"), help: "Print the script.")
-        var prints = false
-
-        func validate() throws {
-            if install, prints { throw ValidationError("give --install or --print, not both") }
-        }
-
         func perform() async throws {
             guard install else { return Terminal.write(MPVScript.text) }
             Terminal.print("installed \(try MPVScript.install())")

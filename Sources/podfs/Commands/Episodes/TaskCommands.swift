@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Platform
 import PodcastClient
 import PodcastLibrary
 import PodcastPages
@@ -87,12 +88,11 @@ struct ActionReport {
             if freed > 0 { return "freed \(ByteText.size(freed)) of \(count(episodes, "episode"))" }
             // The library does not yet count the bytes of a download that has just started.
             return tasks > 0 ? "\(count(episodes, "episode")) evicted" : "nothing was cached"
-        case .pin: return "\(count(episodes, "episode")) pinned"
-        case .unpin: return "\(count(episodes, "episode")) unpinned"
         case .resume: return transfers(downloads, "resumed")
         case .suspend: return transfers(downloads, "suspended")
         case .cancel: return transfers(downloads, "cancelled")
-        case .download: return transfers(downloads, "started")
+        // `podfs set` pins, and `podfs download` has its own report.
+        case .download, .pin, .unpin: return ""
         }
     }
 
@@ -179,28 +179,6 @@ struct EvictCommand: TaskCommand {
         commandName: "evict",
         abstract: "Remove the cached bytes of episodes; they are fetched again when they are read.",
         discussion: example("evict"))
-
-    @Argument(help: pathHelp, completion: NameCompletion.paths)
-    var paths: [String]
-
-    @OptionGroup var report: Reporting
-}
-
-struct PinCommand: TaskCommand {
-    static let action = TaskAction.pin
-    static let configuration = CommandConfiguration(
-        commandName: "pin", abstract: "Exempt episodes from eviction.", discussion: example("pin"))
-
-    @Argument(help: pathHelp, completion: NameCompletion.paths)
-    var paths: [String]
-
-    @OptionGroup var report: Reporting
-}
-
-struct UnpinCommand: TaskCommand {
-    static let action = TaskAction.unpin
-    static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Allow pinned episodes to be evicted again.", discussion: example("unpin"))
 
     @Argument(help: pathHelp, completion: NameCompletion.paths)
     var paths: [String]

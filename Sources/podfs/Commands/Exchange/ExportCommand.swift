@@ -34,11 +34,7 @@ struct ExportCommand: PodfsCommand {
             withSecrets
             ? SubscriptionsCopy.document(subscriptions, try .reading(installation.paths.credentials))
             : SubscriptionsPage.document(subscriptions)
-        guard let file, file != "-" else {
-            guard Terminal.isInteractive else { return Terminal.write(document, to: 1) }
-            Terminal.write(JSONText.escapedXML(String(decoding: document, as: UTF8.self)))
-            return
-        }
+        guard let file, file != "-" else { return Terminal.write(document, to: 1) }
         var status = stat()
         if stat(file, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
             return try writeInto(file, document)
@@ -54,10 +50,10 @@ struct ExportCommand: PodfsCommand {
     /// Writes to a pipe or a device, which cannot be replaced atomically.
     private func writeInto(_ file: String, _ document: [UInt8]) throws {
         let descriptor = open(file, O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(errnoText())") }
         defer { close(descriptor) }
         guard writeAll(document, to: descriptor) else {
-            throw CommandError(.failed, "\(file): \(String(cString: strerror(errno)))")
+            throw CommandError(.failed, "\(file): \(errnoText())")
         }
     }
 }

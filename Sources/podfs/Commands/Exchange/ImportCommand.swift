@@ -61,7 +61,7 @@ struct ImportCommand: PodfsCommand {
             handle = .standardInput
         } else {
             let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(String(cString: strerror(errno)))") }
+            guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(errnoText())") }
             handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         }
         let parser = OPMLParser()

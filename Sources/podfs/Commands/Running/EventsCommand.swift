@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Listening
+import Platform
 import PodcastClient
 import PodcastFeed
 import PodcastPages

@@ -11,8 +11,7 @@ struct MountCommand: PodfsCommand {
         commandName: "mount",
         abstract: "Mount the subscriptions as a folder.",
         discussion: """
-            Returns when the mount answers. DIR must exist and be empty; a dead mount left there is detached first. \
-            /dev/fd/N as DIR is an open /dev/fuse that another program has mounted.
+            Returns when the mount answers. DIR must exist and be empty; a dead mount left there is detached first.
 
             Options: allow_other, uid=USER and gid=GROUP (the owner of the files), setuid=USER (root mounts for a user), \
             fsname=NAME, subtype=NAME, max_read=BYTES, no_passthrough (if root mounts: the kernel must not read cached \
@@ -128,21 +127,15 @@ struct MountCommand: PodfsCommand {
             try serve(installation, configuration, options) {}
             return
         }
-        let point = try MountPoint(folder)
+        let path = try MountPoint.prepare(folder)
         try installation.launcher.makeFolders()
-        var arguments = [
-            "mount", "--foreground", "--ready-descriptor", "\(SpawnedSelf.readyDescriptor)", "-o", options.text,
+        let arguments = [
+            "mount", "--foreground", "--ready-descriptor", "\(SpawnedSelf.readyDescriptor)", "-o", options.text, "--",
+            path,
         ]
-        var inherited: Int32?
-        switch point {
-        case .folder(let path): arguments += ["--", path]
-        case .descriptor(let number):
-            inherited = number
-            arguments += ["--", "/dev/fd/\(SpawnedSelf.passedDescriptor)"]
-        }
-        try SpawnedSelf.start(arguments, log: installation.paths.state + "/mount.log", inheriting: inherited)
+        try SpawnedSelf.start(arguments, log: installation.paths.state + "/mount.log")
         // As a helper of mount(8), the command prints nothing on success.
-        guard source == nil, case .folder = point else { return }
+        guard source == nil else { return }
         report.print("mounted on \(folder)")
         if let library = try? installation.library(), try library.folders().isEmpty {
             report.print("it has no shows yet: podfs subscribe URL")
@@ -154,8 +147,8 @@ struct MountCommand: PodfsCommand {
         _ installation: Installation, _ configuration: Configuration, _ options: MountOptions,
         ready: @escaping @Sendable () -> Void
     ) throws {
-        let point = try MountPoint(folder)
-        let mount = try Mount(installation, configuration, at: point, options: options)
+        let path = try MountPoint.prepare(folder)
+        let mount = try Mount(installation, configuration, at: path, options: options)
         // Leave the current folder: while it is in use, its filesystem cannot be unmounted. It may even be
         // the mounted folder.
         chdir("/")

@@ -12,9 +12,8 @@ struct ServiceCommand: AsyncParsableCommand {
 
             Examples:
               podfs service install --mount ~/Podcasts
-              podfs service status
             """,
-        subcommands: [ServiceInstallCommand.self, ServiceUninstallCommand.self, ServiceStatusCommand.self])
+        subcommands: [ServiceInstallCommand.self, ServiceUninstallCommand.self])
 }
 
 struct ServiceInstallCommand: PodfsCommand {
@@ -101,37 +100,5 @@ struct ServiceUninstallCommand: PodfsCommand {
         for name in service.mounts { unlink("\(service.folder)/default.target.wants/\(name)") }
         unlink("\(service.folder)/sockets.target.wants/\(Units.socketName)")
         _ = service.reload()
-    }
-}
-
-struct ServiceStatusCommand: PodfsCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show which units are installed, enabled and active.",
-        discussion: """
-            The exit code is 1 if nothing is installed.
-
-            Example:
-              podfs service status
-            """)
-
-    func perform() async throws {
-        let service = Service(installation: try Installation())
-        guard service.isInstalled else {
-            throw CommandError(.failed, "no units are installed; to install them: podfs service install")
-        }
-        let isManaged = service.reload()
-        for name in [Units.socketName, Units.serviceName] + service.mounts {
-            var words: [String] = []
-            if isManaged {
-                words.append(service.control("is-enabled", "--quiet", name).status == 0 ? "enabled" : "not enabled")
-                words.append(service.control("is-active", "--quiet", name).status == 0 ? "active" : "not active")
-            } else {
-                words.append("written, the systemd user manager is not running")
-            }
-            Terminal.print("\(name): \(words.joined(separator: ", "))")
-        }
-        if let stale = service.staleUnit {
-            Terminal.print("\(stale) is missing or differs from this version's unit; restore it: podfs service install")
-        }
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CLinux
 import Foundation
 import Fuse
 import Glibc
@@ -26,9 +25,6 @@ struct UnmountCommand: PodfsCommand {
 
     @OptionGroup var report: Reporting
 
-    /// The maximum time for the mount's process to exit, in milliseconds; it only has to answer its last requests.
-    private static let exitTimeout: Int32 = 10_000
-
     func perform() async throws {
         try unmount()
         report.print("unmounted \(folder)")
@@ -36,18 +32,21 @@ struct UnmountCommand: PodfsCommand {
 
     private func unmount() throws {
         let path = MountPoint.absolute(folder)
-        guard let mounted = MountedFolder.at(path) else {
+        guard let mounted = MountEntry.at(path) else {
             throw CommandError(.failed, "\(folder) is not mounted")
+        }
+        if let owner = mounted.owner, owner != getuid(), geteuid() != 0 {
+            throw CommandError(.failed, "\(folder) is a mount of user \(owner), not yours")
         }
         guard mounted.isPodfs else {
             throw CommandError(
                 .failed, "\(folder) is a mount of another program (\(mounted.type)); use umount or fusermount3 -u")
         }
-        // `nil` if this user has no access to the mount.
-        let pid: pid_t?
+        // `nil` if this user has no access to the mount, or it does not name its own process.
+        let process: ProcessHandle?
         switch mounted.answer() {
-        case .process(let number): pid = number
-        case .refused: pid = nil
+        case .process(let id): process = mounted.process(id)
+        case .refused: process = nil
         case .dead:
             // No program can use the mount any more.
             return try Unmount.perform(path, detach: true)
@@ -61,17 +60,13 @@ struct UnmountCommand: PodfsCommand {
         }
         // This process would keep the mount busy if its own current folder were in the mount.
         chdir("/")
-        let process = pid.map { clinux_pidfd_open($0) } ?? -1
-        defer { if process >= 0 { close(process) } }
         if try !tryUnmount(path) {
             // The signal makes the mount fail the requests that wait for the network: programs then close their files.
-            if let pid { kill(pid, SIGUSR1) }
-            try retryUnmount(path, pid)
+            process?.signal(SIGUSR1)
+            try retryUnmount(path, process)
         }
-        if process >= 0 {
-            var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
-            poll(&entry, 1, Self.exitTimeout)
-        }
+        // It only has to answer its last requests.
+        process?.wait()
     }
 
     /// Unmounts the folder; returns `false` if it is busy.
@@ -88,7 +83,7 @@ struct UnmountCommand: PodfsCommand {
     /// Retries for almost a second, because readers need a moment to close their files. During that time the mount
     /// fails new reads that would have to wait. If the folder is still busy, it is detached if `force` is set;
     /// otherwise the error lists the processes that use it.
-    private func retryUnmount(_ path: String, _ pid: pid_t?) throws {
+    private func retryUnmount(_ path: String, _ process: ProcessHandle?) throws {
         let clock = ContinuousClock()
         let end = clock.now + .milliseconds(900)
         repeat {
@@ -96,13 +91,13 @@ struct UnmountCommand: PodfsCommand {
             usleep(20_000)
         } while clock.now < end
         guard force else {
-            let holders = Holders.of(path, except: Set([pid, getpid()].compactMap(\.self)))
+            let holders = Holders.of(path, except: Set([process?.id, getpid()].compactMap(\.self)))
             let names = holders.isEmpty ? "a program" : holders.joined(separator: ", ")
             let remedy = "close it, or: podfs unmount --force \(ShellQuoting.quoted(folder))"
             throw CommandError(.failed, "\(folder) is in use by \(names); \(remedy)")
         }
         try Unmount.perform(path, detach: true)
-        if let pid { kill(pid, SIGTERM) }
+        process?.signal(SIGTERM)
     }
 }
 

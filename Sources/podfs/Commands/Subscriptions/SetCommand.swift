@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import Platform
 import PodcastClient
+import PodcastFilesystem
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
@@ -16,13 +18,15 @@ struct SetCommand: PodfsCommand {
             prefer=ENCODING chooses among the encodings of new episodes: audio/opus, video, '<=96k'.
             A narrower keep removes episodes at once and prints their number; it needs --yes if any of them is cached or played. \
             With a wider keep the episodes that the feed lists return under their previous names.
-            played=all marks all episodes of the show as played, played=none as not played.
-            An episode: played=0 or 1, position=SECONDS or H:MM:SS. Without KEY=VALUE its values are printed.
+            played=all marks all episodes of the show as played, played=none as not played; pinned=all and pinned=none \
+            pin and unpin them: pinned episodes are not evicted.
+            An episode: played and pinned=true or false, position=SECONDS or H:MM:SS. Without KEY=VALUE its values are \
+            printed.
 
             Examples:
               podfs set 'Example Show' auto_download=3 keep='30 episodes'
               podfs set 'Example Show' played=all
-              podfs set 'Example Show/2026-11-20 Pilot.mp3' played=1
+              podfs set 'Example Show/2026-11-20 Pilot.mp3' played=true
             """)
 
     @Argument(
@@ -43,8 +47,8 @@ struct SetCommand: PodfsCommand {
         switch try PathResolver(library: library).resolve(path) {
         case .show(let id):
             if assignments.isEmpty { return Self.print(try library.shownSettings(of: id)) }
-            let marks = try assignments.compactMap(Self.mark)
-            let settings = assignments.filter { !$0.hasPrefix(Self.playedKey) }
+            let marks = try assignments.compactMap { try Mark($0) }
+            let settings = assignments.filter { assignment in !Mark.Key.allCases.contains { $0.starts(assignment) } }
             let daemon = try installation.daemon()
             defer { daemon.close() }
             if !settings.isEmpty {
@@ -52,11 +56,10 @@ struct SetCommand: PodfsCommand {
                 report.print("\(try library.folder(id: id)?.name ?? path): \(Self.changes(settings))")
                 if case .settings(_, let change?) = reply { printChange(change) }
             }
-            for played in marks {
-                let reply = try await daemon.perform(.setShowPlayed(podcast: id, played))
+            for mark in marks {
+                let reply = try await daemon.perform(try mark.command(for: id, in: library))
                 guard case .acted(let count, _) = reply else { continue }
-                let noun = count == 1 ? "episode is" : "episodes are"
-                report.print("\(count) \(noun) now marked as \(played ? "played" : "not played")")
+                report.print("\(count) \(count == 1 ? "episode is" : "episodes are") now \(mark.participle)")
             }
         case .episode(let id):
             guard let episode = try library.episode(id: id) else { return }
@@ -64,20 +67,13 @@ struct SetCommand: PodfsCommand {
             let settings = try assignments.map { try EpisodeSetting($0) }
             let daemon = try installation.daemon()
             defer { daemon.close() }
-            for setting in settings { _ = try await daemon.perform(setting.command(for: id)) }
+            for setting in settings {
+                guard case .acted(_, let problems) = try await daemon.perform(setting.command(for: id)) else {
+                    continue
+                }
+                if let problem = problems.first { throw CommandError(.failed, problem) }
+            }
             report.print("\(episode.name): \(settings.map(\.description).joined(separator: ", "))")
-        }
-    }
-
-    private static let playedKey = "played="
-
-    /// Returns `true` for `played=all` and `false` for `played=none`; `nil` for an assignment to another key.
-    private static func mark(_ assignment: String) throws -> Bool? {
-        guard assignment.hasPrefix(playedKey) else { return nil }
-        switch assignment.dropFirst(playedKey.count) {
-        case "all": return true
-        case "none": return false
-        default: throw CommandError(.usage, "'\(assignment)' cannot be set for a show: give played=all or played=none")
         }
     }
 
@@ -98,6 +94,46 @@ struct SetCommand: PodfsCommand {
         }
         if change.returned > 0 {
             report.print("\(change.returned) \(change.returned == 1 ? "episode is" : "episodes are") back")
+        }
+    }
+}
+
+/// An assignment for all episodes of a show: `played=all`, `pinned=none`.
+private struct Mark {
+    enum Key: String, CaseIterable {
+        case played, pinned
+
+        func starts(_ assignment: String) -> Bool { assignment.hasPrefix(rawValue + "=") }
+    }
+
+    let key: Key
+    let value: Bool
+
+    /// Returns `nil` for an assignment to another key.
+    init?(_ assignment: String) throws {
+        guard let key = Key.allCases.first(where: { $0.starts(assignment) }) else { return nil }
+        switch assignment.dropFirst(key.rawValue.count + 1) {
+        case "all": value = true
+        case "none": value = false
+        default:
+            let advice = "give \(key.rawValue)=all or \(key.rawValue)=none"
+            throw CommandError(.usage, "'\(assignment)' cannot be set for a show: \(advice)")
+        }
+        self.key = key
+    }
+
+    func command(for show: ShowID, in library: Library) throws -> Command {
+        switch key {
+        case .played: .setShowPlayed(podcast: show, value)
+        case .pinned:
+            .act(value ? .pin : .unpin, episodes: try library.episodes(of: show, for: value ? .pin : .unpin))
+        }
+    }
+
+    var participle: String {
+        switch key {
+        case .played: value ? "marked as played" : "marked as not played"
+        case .pinned: value ? "pinned" : "not pinned"
         }
     }
 }

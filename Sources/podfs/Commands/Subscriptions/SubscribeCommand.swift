@@ -97,18 +97,12 @@ struct UnsubscribeCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "unsubscribe", abstract: "Remove a show, its episodes and their cached bytes.",
         discussion: """
-            Examples:
+            Example:
               podfs unsubscribe 'Example Show'
-              podfs unsubscribe 'Example Show' --save ~/Music/Example
             """)
 
     @Argument(help: "The show's folder.", completion: NameCompletion.shows)
     var show: String
-
-    @Option(
-        help: ArgumentHelp("First save completely cached episodes in this folder.", valueName: "folder"),
-        completion: .directory)
-    var save: String?
 
     @OptionGroup var report: Reporting
 
@@ -120,12 +114,6 @@ struct UnsubscribeCommand: PodfsCommand {
         let found = try PathResolver(library: library).show(show)
         let daemon = try installation.daemon()
         defer { daemon.close() }
-        if let save {
-            let cache = installation.paths.cache
-            let saved = try SavedEpisodes(of: found.id, to: save, library: library, cache: cache)
-            try saved.save(cache: cache)
-            report.print("\(ReportText.count(saved.count, "episode")) saved in \(save)")
-        }
         _ = try await daemon.perform(.unsubscribe(podcast: found.id))
         report.print("unsubscribed from \(found.name)")
     }

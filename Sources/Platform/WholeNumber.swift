@@ -7,7 +7,7 @@ package enum WholeNumber {
     }
 
     /// Formats a number with commas between thousands.
-    static func text(_ value: Int) -> String {
+    package static func text(_ value: Int) -> String {
         var text = String(value.magnitude)
         var end = text.count - 3
         while end > 0 {
