@@ -25,9 +25,9 @@ extension EngineLoop {
 
     // MARK: Requests of tasks
 
-    /// The maximum number of downloads loaded for tasks in one iteration. Each takes a tenth of a millisecond, and a
-    /// person may request thousands, while readers wait for the engine.
-    private static let loadsPerRound = 8
+    /// The maximum number of downloads loaded for tasks in one iteration. A person may request thousands, each takes a
+    /// tenth of a millisecond, and a reader's request takes several iterations.
+    private static let loadsPerRound = 2
 
     /// Changes a task, loading its download if necessary. Nobody waits for the result, so that the change may be
     /// delayed; it precedes all later ones of the same download.
