@@ -9,14 +9,12 @@ extension EngineLoop {
     }
 
     /// Returns the download with that key; `nil` if it is not loaded.
-    func download(_ key: MediaID) -> Download? {
-        loadRequested(key)
-        return downloads[key]
-    }
+    func download(_ key: MediaID) -> Download? { downloads[key] }
 
     /// Returns the download with that key, loading its source if necessary.
     func download(_ key: MediaID, load: TransferEngine.Loader) throws -> Download {
-        if let download = download(key) { return download }
+        loadRequested(key)
+        if let download = downloads[key] { return download }
         if isStopping { throw Self.stopped }
         let download = try Download(source: load(), engine: self, limits: configuration.limits)
         downloads[key] = download
@@ -34,6 +32,12 @@ extension EngineLoop {
     func changeTask(_ key: MediaID, load: @escaping TransferEngine.Loader, _ change: @escaping (Download) -> Void) {
         if let download = downloads[key] { return change(download) }
         downloads.addRequest(key, load, change)
+    }
+
+    /// Changes the task of a download that is loaded, or that has been requested.
+    func changeTask(_ key: MediaID, _ change: @escaping (Download) -> Void) {
+        if let download = downloads[key] { return change(download) }
+        downloads.addRequest(key, nil, change)
     }
 
     /// Cancels a task.
@@ -197,11 +201,13 @@ struct Downloads {
 
     var hasRequests: Bool { !requests.isEmpty }
 
-    mutating func addRequest(
-        _ key: MediaID, _ load: @escaping TransferEngine.Loader, _ change: @escaping (Download) -> Void
-    ) {
-        if requests[key] == nil { later.append(key) }
-        requests[key, default: Request(load: load, changes: [])].changes.append(change)
+    /// Adds a change to the request for a download. Without `load` there has to be a request already.
+    mutating func addRequest(_ key: MediaID, _ load: TransferEngine.Loader?, _ change: @escaping (Download) -> Void) {
+        if requests[key] == nil, let load {
+            requests[key] = Request(load: load, changes: [])
+            later.append(key)
+        }
+        requests[key]?.changes.append(change)
     }
 
     @discardableResult

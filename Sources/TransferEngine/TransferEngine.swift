@@ -160,6 +160,7 @@ package final class TransferEngine: Sendable {
             let isRunning = mailbox.post { loop in
                 let download = load.flatMap { try? loop.download(key, load: $0) } ?? loop.download(key)
                 guard let download else {
+                    _ = loop.cancelTask(key)
                     continuation.resume(returning: nil)
                     return
                 }
@@ -208,12 +209,12 @@ package final class TransferEngine: Sendable {
     /// set, the file is not filled in the background: its task is *queued*, and readers are served. A download that is
     /// not loaded gets the reason from its source when it is loaded (`DownloadSource.awaitsSpace`).
     package func setAwaitsSpace(_ key: MediaID, _ reason: TransferError?) {
-        mailbox.post { $0.download(key)?.setAwaitsSpace(reason) }
+        mailbox.post { loop in loop.changeTask(key) { $0.setAwaitsSpace(reason) } }
     }
 
     /// Reports that the whole file of a download can never fit: its task fails, unless a program has the file open.
     package func exceedsSpace(_ key: MediaID, _ error: TransferError) {
-        mailbox.post { $0.download(key)?.exceedsSpace(error) }
+        mailbox.post { loop in loop.changeTask(key) { $0.exceedsSpace(error) } }
     }
 
     // MARK: Data

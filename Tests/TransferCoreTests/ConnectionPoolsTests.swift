@@ -222,4 +222,68 @@ private final class Subject {
         #expect(pools.request(4, host: "h1", forReader: true, priority: .automatic, now: 0))
         #expect(pools.preempted(now: 0) == [])
     }
+
+    // MARK: Random requests
+
+    /// Whatever connections do, no pool exceeds its limits, no connection waits that could start, and those of one host
+    /// and priority start in order of arrival.
+    @Test func theLimitsAndTheOrderHoldForRandomRequests() {
+        var random = SeededGenerator(seed: 7)
+        var limits = ConnectionPools.Limits()
+        (limits.filling, limits.fillingPerHost) = (3, 2)
+        let pools = Subject(limits)
+        struct Download {
+            var host: String
+            var priority: TransferPriority
+        }
+        var waiting: [(token: Int, download: Download)] = []
+        var active: [Int: Download] = [:]
+        func start(_ tokens: [Int]) {
+            for token in tokens {
+                guard let index = waiting.firstIndex(where: { $0.token == token }) else {
+                    Issue.record("\(token) did not wait")
+                    continue
+                }
+                let (_, download) = waiting.remove(at: index)
+                let isFirst = !waiting[..<index].contains {
+                    $0.download.host == download.host && $0.download.priority == download.priority
+                }
+                #expect(isFirst, "\(token) overtakes one of its line")
+                active[token] = download
+            }
+        }
+        for token in 1...5_000 {
+            let now = Instant.milliseconds(Int64(token))
+            let download = Download(
+                host: "h\(Int.random(in: 0..<5, using: &random))", priority: random.chance(50) ? .asked : .automatic)
+            if pools.request(
+                token, host: download.host, forReader: false, priority: download.priority, now: now)
+            {
+                active[token] = download
+            } else {
+                waiting.append((token, download))
+            }
+            for ended in pools.preempted(now: now) {
+                #expect(active.removeValue(forKey: ended)?.priority == .automatic)
+                start(pools.release(ended, now: now))
+            }
+            if random.chance(40), let ended = active.keys.sorted().randomElement(using: &random) {
+                active[ended] = nil
+                start(pools.release(ended, now: now))
+            }
+            if random.chance(20), let withdrawn = waiting.randomElement(using: &random)?.token {
+                waiting.removeAll { $0.token == withdrawn }
+                start(pools.release(withdrawn, now: now))
+            }
+            if random.chance(10), let raised = waiting.indices.randomElement(using: &random) {
+                waiting[raised].download.priority = .asked
+                start(pools.setPriority(waiting[raised].token, .asked, now: now))
+            }
+            let hosts = Dictionary(grouping: active.values, by: \.host).mapValues(\.count)
+            #expect(active.count <= 3 && hosts.values.allSatisfy { $0 <= 2 })
+            let couldStart = active.count < 3 ? waiting.filter { hosts[$0.download.host, default: 0] < 2 } : []
+            #expect(couldStart.isEmpty, "\(couldStart.count) of \(waiting.count) wait for nothing")
+        }
+        #expect(waiting.count > 1_000)
+    }
 }

@@ -119,13 +119,27 @@ import TransferCore
         #expect(loaded.withLock { $0 } == 0)
     }
 
-    @Test func aTaskIsLoadedBeforeALaterChange() async throws {
+    @Test func laterChangesOfARequestedTaskDoNotLoadIt() async throws {
         let bench = try EngineBench()
         bench.add(1, Resource(content))
-        let state: TaskState? = try await bench.onLoop { loop in
+        let full = TransferError(.diskFull, "no space for the whole file")
+        let states: [TaskState?] = try await bench.onLoop { loop in
             loop.changeTask(1, load: bench.loader(1)) { $0.fill(.asked) }
-            return loop.download(1)?.snapshot.state
+            loop.changeTask(1) { $0.setAwaitsSpace(full) }
+            let before = loop.download(1)?.snapshot.state
+            // A reader's request loads it.
+            return [before, (try? loop.download(1, load: bench.loader(1)))?.snapshot.state]
         }
-        #expect(state == .queued)
+        #expect(states == [nil, .queued])
+        #expect(try await bench.snapshot(1)?.error == full)
+        try bench.engine.setAwaitsSpace(1, nil)
+        try await bench.waitUntilWhole(1)
+    }
+
+    @Test func aChangeOfATaskThatIsNotRequestedIsIgnored() async throws {
+        let bench = try EngineBench()
+        let full = TransferError(.diskFull, "no space for the whole file")
+        try bench.engine.setAwaitsSpace(1, full)
+        #expect(try await bench.engine.snapshots().isEmpty)
     }
 }
