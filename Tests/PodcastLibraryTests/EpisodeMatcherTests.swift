@@ -18,6 +18,18 @@ struct EpisodeMatcherTests {
         #expect(EpisodeMatcher.match(items: items, rows: rows) == [1, 0])
     }
 
+    /// A new generator may change all guids. The episodes are known by their files, even if they share one.
+    @Test(arguments: [false, true]) func newGuidsAloneMakeNoNewEpisodes(isSharedURL: Bool) {
+        func feed(_ generator: String) -> [EpisodeIdentity] {
+            (0..<500).map { number in
+                facts(
+                    "\(generator)\(number)", isSharedURL ? "a.mp3" : "\(number).mp3", "Episode \(number)",
+                    noon + Int64(number) * day)
+            }
+        }
+        #expect(EpisodeMatcher.match(items: feed("new"), rows: feed("old")) == Array(0..<500))
+    }
+
     @Test func withoutGuidTheURLIsTheEpisode() {
         let rows = [facts(nil, "a.mp3", "One"), facts(nil, "b.mp3", "Two")]
         let items = [facts(nil, "c.mp3", "Three"), facts("  ", "b.mp3", "Zwei"), facts(nil, "a.mp3", "Eins")]

@@ -12,11 +12,11 @@ extension Library {
                 started: upload.created)
         }
         let downloads: [TaskInfo] = try downloads().compactMap { download in
-            guard let episode = try episode(id: download.episode), let podcast = try podcast(id: episode.podcast) else {
+            guard let episode = try episode(id: download.episode), let show = try folder(id: episode.podcast) else {
                 return nil
             }
             var info = TaskInfo(
-                id: download.id, kind: .download, path: podcast.name + "/" + episode.name, episode: episode.id,
+                id: download.id, kind: .download, path: show.name + "/" + episode.name, episode: episode.id,
                 state: download.state,
                 received: episode.cachedBytes, expected: episode.confirmedSize, rate: nil,
                 error: download.error, started: download.created)

@@ -195,7 +195,10 @@ extension Refresher {
         }
         // At the first fetch of a show no episode is treated as new, so no hook runs.
         let new = podcast.lastRefresh != nil ? result.inserted : []
-        for episode in new { driver.runHook(configuration.onNewEpisode, episode: episode) }
+        for (index, episode) in new.enumerated() {
+            driver.runHook(configuration.onNewEpisode, episode: episode)
+            if index % 128 == 127 { await Task.yield() }
+        }
         return result.inserted.count
     }
 

@@ -50,36 +50,30 @@ extension Subscriptions {
     /// Returns how many episodes of a show a new `keep` would remove, and how many it would restore; `nil` if it would
     /// change nothing.
     private func keepChange(of podcast: Podcast, to keep: Keep) throws -> KeepChange? {
-        let (episodes, leaving) = try effect(of: keep, on: podcast.id)
-        let removed = episodes.filter { leaving.contains($0.id) && !$0.isBuried }
-        let returned = episodes.count { $0.isBuried && !leaving.contains($0.id) }
+        let (staying, leaving) = try tidier.divide(podcast.id, keep)
+        let removed = leaving.filter { !$0.isBuried }
+        let returned = staying.count(where: \.isBuried)
         if removed.isEmpty, returned == 0 { return nil }
         return KeepChange(
-            removed: removed.count, total: episodes.count { !$0.isBuried },
+            removed: removed.count, total: removed.count + staying.count - returned,
             bytes: removed.reduce(0) { $0 + $1.cachedBytes }, returned: returned)
-    }
-
-    /// Returns a show's episodes, and those that `keep` would remove or not restore.
-    private func effect(of keep: Keep, on podcast: ShowID) throws -> ([RetainedEpisode], leaving: Set<EpisodeID>) {
-        let episodes = try tidier.retained(of: podcast)
-        return (episodes, Set(EpisodeRemovals(episodes, keep: keep, now: now()).removed))
     }
 
     /// Throws a `Failure` of kind `refused` if a new `keep` would remove cached or played episodes. Changes nothing.
     private func refuseLosses(of podcast: Podcast, keep: Keep) throws {
-        let (all, leaving) = try effect(of: keep, on: podcast.id)
-        let episodes = all.filter { !$0.isBuried }
-        let gone = episodes.filter { leaving.contains($0.id) }
+        let (staying, leaving) = try tidier.divide(podcast.id, keep)
+        let gone = leaving.filter { !$0.isBuried }
         let cached = gone.filter { $0.cachedBytes > 0 }
         let played = gone.count(where: \.played)
         guard !cached.isEmpty || played > 0 else { return }
         let bytes = cached.reduce(Int64(0)) { $0 + $1.cachedBytes }
+        let total = gone.count + staying.count { !$0.isBuried }
         var losses: [String] = []
         if !cached.isEmpty { losses.append("\(cached.count) of them cached (\(ByteText.size(bytes)))") }
         if played > 0 { losses.append("\(played) played") }
         throw Failure(
             kind: .refused,
-            message: "keep='\(keep)' removes \(gone.count) of \(episodes.count) episodes of \(podcast.name), "
+            message: "keep='\(keep)' removes \(gone.count) of \(total) episodes of \(podcast.name), "
                 + "\(losses.joined(separator: " and ")): nothing was changed; add --yes to go on")
     }
 }

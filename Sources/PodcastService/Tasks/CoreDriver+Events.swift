@@ -187,13 +187,13 @@ extension CoreDriver {
     /// Returns the task for a row of the library; `nil` if its episode or show was removed.
     func task(of row: PodcastLibrary.Download) throws -> DownloadTask? {
         guard let episode = try library.episode(id: row.episode),
-            let podcast = try library.podcast(id: episode.podcast)
+            let show = try library.folder(id: episode.podcast)
         else { return nil }
         let snapshot = DownloadSnapshot(
             key: MediaID(episode.id), generation: episode.generation, state: row.state, received: episode.cachedBytes,
             total: episode.confirmedSize, error: row.error.map { TransferError(.failed, $0) }, isTask: true)
         return DownloadTask(
-            id: row.id, show: podcast.id, path: podcast.name + "/" + episode.name,
+            id: row.id, show: show.id, path: show.name + "/" + episode.name,
             session: row.session, isSuspended: row.suspended, isAutomatic: row.automatic,
             created: .seconds(row.created),
             guess: episode.size.source == .unknown ? nil : episode.size.bytes, snapshot: snapshot)

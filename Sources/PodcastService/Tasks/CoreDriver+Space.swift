@@ -21,7 +21,7 @@ extension CoreDriver {
 
     /// The maximum number of files evicted at a time. After that the other work of the daemon has its turn: a lowered
     /// limit may evict thousands.
-    private static let evictionsPerTurn = 32
+    private static let evictionsPerTurn = 8
 
     /// Determines which downloads have space, and evicts files for them.
     ///

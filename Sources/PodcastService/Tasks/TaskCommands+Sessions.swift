@@ -43,13 +43,13 @@ extension TaskCommands {
 
     func createTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
         _ = try session(of: client)
-        guard let row = try library.episode(id: episode), let podcast = try library.podcast(id: row.podcast) else {
+        guard let row = try library.episode(id: episode), let show = try library.folder(id: row.podcast) else {
             throw Failure(message: "episode \(episode) is not in the library")
         }
         if row.isStream { throw StreamPlaylist.notAFile.failure }
         driver.report(.created(MediaID(episode), by: client.id))
         var info = TaskInfo(
-            id: downloads[MediaID(episode)]?.id ?? 0, kind: .download, path: podcast.name + "/" + row.name,
+            id: downloads[MediaID(episode)]?.id ?? 0, kind: .download, path: show.name + "/" + row.name,
             episode: episode, state: .suspended, received: row.cachedBytes,
             expected: row.confirmedSize, rate: nil, error: nil, started: now())
         if row.complete { info.state = .cached }
@@ -156,7 +156,7 @@ extension TaskCommands {
         var report = TaskReport(id: nil, state: .cached)
         report.episode = row.id
         report.show = row.podcast
-        report.path = try library.podcast(id: row.podcast).map { $0.name + "/" + row.name }
+        report.path = try library.folder(id: row.podcast).map { $0.name + "/" + row.name }
         report.generation = row.generation
         report.received = row.confirmedSize
         report.expected = row.confirmedSize

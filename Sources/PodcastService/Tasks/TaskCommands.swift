@@ -181,7 +181,7 @@ final class TaskCommands: ServicePart {
 
     /// Updates the paths of a show's tasks after the show or an episode was renamed.
     func renameTasks(of podcast: ShowID) throws {
-        guard let show = try library.podcast(id: podcast) else { return }
+        guard let show = try library.folder(id: podcast) else { return }
         driver.report(
             try downloads.values.filter { $0.show == podcast }.compactMap { task in
                 try library.place(of: task.media.episode).map {

@@ -51,12 +51,20 @@ final class Tidier: ServicePart {
 
     /// Divides the episodes of a show, and the buried ones that its feed lists, into those that `keep` retains and those
     /// that it excludes or that can no longer be read.
-    private func divide(
+    func divide(
         _ podcast: ShowID, _ keep: Keep
     ) throws -> (staying: [RetainedEpisode], leaving: [RetainedEpisode]) {
-        let episodes = try retained(of: podcast)
-        let leaving = Set(EpisodeRemovals(episodes, keep: keep, now: now()).removed)
-        return (episodes.filter { !leaving.contains($0.id) }, episodes.filter { leaving.contains($0.id) })
+        let open = driver.clients.openEpisodes
+        var episodes = try RetainedEpisode.all(of: podcast, in: library)
+        for index in episodes.indices { episodes[index].isOpen = open.contains(episodes[index].id) }
+        while true {
+            let leaving = Set(EpisodeRemovals(episodes, keep: keep, now: now()).removed)
+            // The question opens the file, so only those that would be removed are asked for.
+            let leased = episodes.indices.filter { leaving.contains(episodes[$0].id) && hasLease(on: episodes[$0]) }
+            for index in leased { episodes[index].isOpen = true }
+            guard leased.isEmpty else { continue }
+            return (episodes.filter { !leaving.contains($0.id) }, episodes.filter { leaving.contains($0.id) })
+        }
     }
 
     /// Restores the buried ones of these episodes.
@@ -103,8 +111,9 @@ final class Tidier: ServicePart {
     private func drop(_ plan: AutoDownload, of podcast: ShowID) async {
         func automatic(_ episodes: [EpisodeID]) throws -> [Episode] {
             let facts = try RetainedEpisode.all(of: podcast, in: library)
-            let automatic = Set(facts.filter { $0.isAutomatic && !$0.pinned }.map(\.id))
-            return try episodes.filter(automatic.contains).compactMap { try library.episode(id: $0) }
+            let chosen = Set(episodes)
+            let automatic = facts.filter { chosen.contains($0.id) && $0.isAutomatic && !$0.pinned && !hasLease(on: $0) }
+            return try automatic.compactMap { try library.episode(id: $0.id) }
         }
         do {
             try await tasks.cancel(try automatic(plan.cancel).map(\.id))
@@ -130,16 +139,7 @@ final class Tidier: ServicePart {
         log.info("removed \(episodes.count) episodes that keep excludes or that can no longer be read")
     }
 
-    /// Returns the episodes of a show, and the buried ones that its feed lists. An episode also counts as open if a
-    /// mount has a lease on its cache file: the daemon may not know of the open, because a mount needs no grant if the
-    /// size is confirmed or the file is complete.
-    func retained(of podcast: ShowID) throws -> [RetainedEpisode] {
-        let open = driver.clients.openEpisodes
-        return try RetainedEpisode.all(of: podcast, in: library).map { episode in
-            var episode = episode
-            let hasLease = episode.cachedBytes > 0 && episode.file.map(engine.isRead) ?? false
-            episode.isOpen = open.contains(episode.id) || hasLease
-            return episode
-        }
-    }
+    /// Returns whether a mount has the cache file of an episode open, as the mount's lease on the file shows. The
+    /// daemon may not know of the open: a mount needs no grant if the size is confirmed or the file is complete.
+    private func hasLease(on episode: RetainedEpisode) -> Bool { episode.file.map(engine.isRead) ?? false }
 }
