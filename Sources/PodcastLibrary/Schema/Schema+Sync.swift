@@ -3,7 +3,8 @@ extension Schema {
     ///
     /// The triggers fill the offline queue: every write of a subscription, a played flag or a position queues the
     /// change in the same transaction. They queue nothing without an account, or while changes from the server are
-    /// applied (`applying`).
+    /// applied (`applying`). `sync_heard` also records the time of the change in `episode.heard`, without an account
+    /// too: at the first login the state is sent with this time.
     static let sync = """
         CREATE TABLE sync_account (
             id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -93,6 +94,10 @@ extension Schema {
         CREATE TRIGGER sync_found_subscribed AFTER UPDATE OF ephemeral ON podcast
         WHEN OLD.ephemeral = 1 AND NEW.ephemeral = 0 BEGIN
             DELETE FROM sync_removed WHERE podcast = NEW.id;
+            INSERT INTO sync_pending (episode, at, floor)
+            SELECT e.id, coalesce(e.heard, 0), 0 FROM sync_account, episode e
+            WHERE applying = 0 AND e.podcast = NEW.id AND (e.played = 1 OR e.position >= 1)
+            ON CONFLICT (episode) DO NOTHING;
             INSERT INTO sync_subscription (url, podcast, subscribed, at)
             SELECT NEW.url, NEW.id, 1, \(now) FROM sync_account WHERE applying = 0
             ON CONFLICT (url) DO UPDATE SET
@@ -117,7 +122,7 @@ extension Schema {
                 podcast = excluded.podcast, subscribed = 0, at = excluded.at, serial = serial + 1;
             -- Parks the states of the show's episodes, in case it is subscribed again.
             INSERT OR REPLACE INTO sync_parked (podcast, episode, guid, time, played, position, unsent, received)
-            SELECT OLD.url, e.url, coalesce(e.guid, ''), coalesce(p.stamp, max(p.at, p.floor), s.time), e.played,
+            SELECT OLD.url, coalesce(e.main_url, e.url), coalesce(e.guid, ''), coalesce(p.stamp, max(p.at, p.floor), s.time), e.played,
                 CAST(e.position AS INTEGER), p.episode IS NOT NULL, \(now)
             FROM episode e LEFT JOIN sync_episode s ON s.episode = e.id LEFT JOIN sync_pending p ON p.episode = e.id
             WHERE e.podcast = OLD.id AND (s.episode IS NOT NULL OR p.episode IS NOT NULL);
@@ -125,10 +130,11 @@ extension Schema {
 
         CREATE TRIGGER sync_heard AFTER UPDATE OF played, position ON episode
         WHEN (OLD.played <> NEW.played OR OLD.position IS NOT NEW.position)
-            AND EXISTS (SELECT 1 FROM sync_account WHERE applying = 0)
-            AND EXISTS (SELECT 1 FROM podcast WHERE id = NEW.podcast AND ephemeral = 0) BEGIN
+            AND NOT EXISTS (SELECT 1 FROM sync_account WHERE applying = 1) BEGIN
+            UPDATE episode SET heard = \(now) WHERE id = NEW.id;
             INSERT INTO sync_pending (episode, at, floor)
-            VALUES (NEW.id, \(now), coalesce((SELECT time + 1 FROM sync_episode WHERE episode = NEW.id), 0))
+            SELECT NEW.id, \(now), coalesce((SELECT time + 1 FROM sync_episode WHERE episode = NEW.id), 0)
+            FROM sync_account, podcast WHERE podcast.id = NEW.podcast AND podcast.ephemeral = 0
             ON CONFLICT (episode) DO UPDATE SET
                 at = excluded.at, floor = max(floor, excluded.floor, coalesce(stamp + 1, 0)), stamp = NULL;
         END;

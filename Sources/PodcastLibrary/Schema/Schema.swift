@@ -100,6 +100,7 @@ enum Schema {
             medium TEXT,                   -- the encoding, unless it is the item's main one
             main_url TEXT,                 -- the address of the main encoding in that case
             last_played INTEGER,           -- when it was last listened to, on any device
+            heard INTEGER,                 -- when played or position last changed, on any device
             started REAL,                  -- where the last stretch of listening began, for the sync server
             total REAL                     -- the duration according to the player, for the sync server
         ) STRICT;

@@ -48,11 +48,10 @@ extension Library {
                     INSERT INTO sync_subscription (url, podcast, subscribed, at)
                     SELECT url, id, 1, ? FROM podcast WHERE ephemeral = 0
                     """, arguments: [now])
-            // The time at which the state was set is not recorded, but it is not later than the row's last change.
             try db.execute(
                 sql: """
                     INSERT INTO sync_pending (episode, at, floor)
-                    SELECT e.id, min(e.changed, ?), 0 FROM episode e
+                    SELECT e.id, min(coalesce(e.heard, 0), ?), 0 FROM episode e
                     WHERE (e.played = 1 OR e.position >= 1)
                         AND (SELECT p.ephemeral FROM podcast p WHERE p.id = e.podcast) = 0
                     """, arguments: [now])

@@ -29,9 +29,13 @@ extension Library {
             try SyncSQL.applying(db) {
                 var result = AppliedActions()
                 var index = EpisodeIndex()
+                var room =
+                    try Self.maxActions - (Int.fetchOne(db, sql: "SELECT count(*) FROM sync_action WHERE clamped") ?? 0)
                 for action in actions {
                     let isFuture = clock.isFuture(action.timestamp)
-                    guard try Self.needsApplying(action, isFuture: isFuture, now: now, db) else { continue }
+                    guard try Self.needsApplying(action, isFuture: isFuture, room: &room, now: now, db) else {
+                        continue
+                    }
                     guard let state = SyncedState(action) else {
                         // An action without a state, such as a download, has overwritten the state on the server.
                         if keepsLatestOnly { try Self.queueAgain(index.episode(of: action, db), now: now, db) }
@@ -187,11 +191,13 @@ extension Library {
         try db.cachedStatement(
             sql: """
                 UPDATE episode SET changed = CASE WHEN played = ?1 AND position IS ?2 THEN changed ELSE ?3 END,
-                    played = ?1, position = ?2, started = NULL, last_played = nullif(max(coalesce(last_played, 0), ?4), 0)
-                WHERE id = ?5
+                    played = ?1, position = ?2, started = NULL, heard = ?4,
+                    last_played = CASE WHEN ?5 THEN last_played ELSE nullif(max(coalesce(last_played, 0), ?4), 0) END
+                WHERE id = ?6
                 """
         ).execute(arguments: [
-            moment.state.isPlayed, moment.state.position, now, moment.lastPlayed(skew: skew, now: now), episode,
+            moment.state.isPlayed, moment.state.position, now, moment.localTime(skew: skew, now: now),
+            moment.state == .new, episode,
         ])
         return .applied
     }
@@ -230,17 +236,20 @@ extension Library {
 
     // MARK: Recorded actions
 
-    /// The maximum number of recorded actions. It limits the size of the database if a server invents actions. A person
-    /// who plays ten episodes a day reaches it in three years.
+    /// The maximum number of recorded actions, and of recorded actions whose timestamps were clamped. It limits the size
+    /// of the database if a server invents actions. A person who plays ten episodes a day reaches it in three years.
     private static let maxActions = 10_000
     /// The maximum number of parked states, for the same reason.
     private static let maxParked = 10_000
 
-    /// Records an action. Returns `false` if the action must not be applied, because it is already recorded and its
-    /// timestamp was clamped when it was first received: a timestamp in the future was replaced by the time of receipt.
+    /// Records an action. Returns `false` if the action must not be applied: its timestamp was clamped when it was first
+    /// received (a timestamp in the future was replaced by the time of receipt), or would be and cannot be recorded.
+    ///
+    /// - Parameter room: The number of clamped actions that can still be recorded.
     private static func needsApplying(
-        _ action: SyncAction, isFuture: Bool, now: Int64, _ db: Database
+        _ action: SyncAction, isFuture: Bool, room: inout Int, now: Int64, _ db: Database
     ) throws -> Bool {
+        if isFuture, room <= 0 { return false }
         let content: StatementArguments = [
             action.podcast, action.episode, action.guid ?? "", action.kind.rawValue, action.device ?? "",
             action.timestamp, action.started ?? -1, action.position ?? -1, action.total ?? -1,
@@ -252,7 +261,10 @@ extension Library {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: content + [now, isFuture])
-        if db.changesCount > 0 { return true }
+        if db.changesCount > 0 {
+            if isFuture { room -= 1 }
+            return true
+        }
         // A known action may have to be applied again: the episode may have appeared since, or the server may have
         // reverted to it. A clamped action would get a later time on each receipt, so it is applied only once.
         let wasClamped = try Bool.fetchOne(
@@ -264,12 +276,13 @@ extension Library {
         return wasClamped != true
     }
 
-    /// Deletes the oldest recorded actions and parked states above the maximum.
+    /// Deletes the oldest recorded actions and parked states above the maximum. Clamped actions stay: the server's
+    /// complete list would have them applied again.
     private static func bound(_ db: Database) throws {
         try db.execute(
             sql: """
-                DELETE FROM sync_action WHERE rowid <= (
-                    SELECT rowid FROM sync_action ORDER BY rowid DESC LIMIT 1 OFFSET ?)
+                DELETE FROM sync_action WHERE clamped = 0 AND rowid <= (
+                    SELECT rowid FROM sync_action WHERE clamped = 0 ORDER BY rowid DESC LIMIT 1 OFFSET ?)
                 """, arguments: [maxActions])
         let parked = try Int.fetchOne(db, sql: "SELECT count(*) FROM sync_parked") ?? 0
         guard parked > maxParked else { return }

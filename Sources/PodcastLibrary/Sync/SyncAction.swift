@@ -146,12 +146,11 @@ package struct SyncedMoment: Sendable, Equatable, Comparable {
         self.state = state
     }
 
-    /// Returns the time of the playback that led to this state, in seconds since 1970 by the local clock; 0 for `new`.
+    /// Returns the time of this state by the local clock, in seconds since 1970, and no later than `now`.
     ///
     /// - Parameter skew: The seconds to add to a local time to get the server's time.
-    func lastPlayed(skew: Int64, now: Int64) -> Int64 {
-        if state == .new { return 0 }
-        return min(max(0, SyncTimeRange.bounded(time) - SyncTimeRange.bounded(skew)), max(0, now))
+    func localTime(skew: Int64, now: Int64) -> Int64 {
+        min(max(0, SyncTimeRange.bounded(time) - SyncTimeRange.bounded(skew)), max(0, now))
     }
 
     package static func < (one: Self, other: Self) -> Bool {

@@ -276,7 +276,6 @@ final class SyncExchange: ServicePart {
         // After a failure, keep the old timestamp, so that the server sends the same changes again.
         if failure == nil { try library.recordSubscriptions(since: timestamp) }
         try await run.sendSubscriptions()
-        try library.unpark(now: now())
         let (applied, clock) = try await run.fetchActions { [driver] in await driver.adjustedNow() }
         driver.report(applied.changed.map { .changedEpisode($0) })
         try await run.sendActions(clock)

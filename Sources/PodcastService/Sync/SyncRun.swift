@@ -80,9 +80,11 @@ struct SyncRun: Sendable {
 
     // MARK: Actions
 
-    /// Fetches the actions of other devices and merges them into the library. Also returns a clock: the local time and
+    /// Applies the parked states whose episodes have appeared, then fetches the actions of other devices and merges them
+    /// into the library. Also returns a clock: the local time and
     /// the server's time when the response arrived.
     func fetchActions(now: @Sendable () async -> Int64) async throws -> (applied: AppliedActions, clock: SyncClock) {
+        try library.unpark(now: await now())
         let window = account.episodes
         let answer = try await client.send(messages.episodes(since: window.episodesSince))
         let found = try parsed { () throws(SyncAnswers.Malformed) in try SyncAnswers.actions(answer.body) }

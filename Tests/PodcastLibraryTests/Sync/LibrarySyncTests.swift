@@ -15,9 +15,10 @@ import TransferCore
         library = try Library.openForWriting(at: folder.library)
     }
 
-    private func logIn(_ kind: SyncAccount.Kind = .gpodder) throws {
-        try library.beginSync(
-            SyncAccount(url: "https://s.example", user: "u", device: "d", kind: kind), now: now)
+    private func logIn(_ kind: SyncAccount.Kind = .gpodder) throws { try library.beginSync(account(kind), now: now) }
+
+    private func account(_ kind: SyncAccount.Kind = .gpodder, device: String = "d") -> SyncAccount {
+        SyncAccount(url: "https://s.example", user: "u", device: device, kind: kind)
     }
 
     private func show(_ url: String = feedURL) throws -> (podcast: ShowID, episodes: [EpisodeID]) {
@@ -39,8 +40,21 @@ import TransferCore
             position: position, total: total)
     }
 
+    /// Returns actions on episodes that are not in the library.
+    private func many(_ count: Int, at time: Int64, from first: Int = 0) -> [SyncAction] {
+        (first..<first + count).map {
+            action(5, at: time, url: "https://m.example/x\($0).mp3", guid: nil, podcast: "https://none.example/")
+        }
+    }
+
     @discardableResult
     private func take(_ actions: SyncAction..., server: Int64? = nil, latestOnly: Bool = false) throws -> AppliedActions
+    {
+        try take(actions, server: server, latestOnly: latestOnly)
+    }
+
+    @discardableResult
+    private func take(_ actions: [SyncAction], server: Int64? = nil, latestOnly: Bool = false) throws -> AppliedActions
     {
         try library.apply(
             actions, clock: SyncClock(local: now, server: server ?? now), window: SyncWindow(last: now, lastFull: now),
@@ -117,6 +131,17 @@ import TransferCore
         #expect(try library.syncQueue().subscriptions == 0)
         _ = try show()
         #expect(try library.subscriptionBook().pending.map(\.subscribed) == [true])
+    }
+
+    @Test func whatWasHeardOfAFoundShowIsQueuedWhenItIsSubscribed() throws {
+        try logIn()
+        let id = try library.store(found: [FoundPodcast(url: feedURL, title: "Show")], now: now)[0].podcast
+        let item = makeItem("One", guid: "guid-1", url: "https://m.example/1.mp3", duration: 100)
+        let episodes = try library.merge([item], into: id).inserted
+        try library.setPosition(episode: episodes[0], 12, now: now)
+        #expect(try library.syncQueue().actions == 0)
+        _ = try show()
+        #expect(try pending().map(\.position) == [12])
     }
 
     @Test func aConfirmationKeepsLaterChangesQueued() throws {
@@ -222,6 +247,59 @@ import TransferCore
         #expect(try library.episode(id: episodes[0])?.position == 50)
     }
 
+    /// The server's complete list contains the action again, after 10,000 later ones.
+    @Test func anActionFromAFutureClockIsRememberedBehindManyOthers() throws {
+        try logIn()
+        let (_, episodes) = try show()
+        let odd = action(40, at: now + 400 * 86_400)
+        try take(odd)
+        try sendAll()
+        try take(action(50, at: now + 2))
+        try take(many(10_001, at: now))
+        #expect(try take(odd).future == 0)
+        #expect(try library.episode(id: episodes[0])?.position == 50)
+    }
+
+    @Test func actionsFromFutureClocksAreBounded() throws {
+        try logIn()
+        let odd = many(10_003, at: now + 400 * 86_400)
+        #expect(try take(odd).future == 10_000)
+        #expect(try take(odd).future == 0, "those that are not recorded are not applied either")
+        #expect(try library.syncHistory(limit: 20_000).count == 10_000)
+    }
+
+    // MARK: Logins
+
+    /// A login sends old states. Only listening dates them: neither a feed's edit, which changes the row, nor the
+    /// login itself makes them newer than what was heard elsewhere meanwhile.
+    @Test func aStateIsAsOldAsTheListeningAtTheFirstLogin() throws {
+        let (podcast, episodes) = try show()
+        try library.setPosition(episode: episodes[0], 12, now: now)
+        _ = try library.merge(
+            [makeItem("One, edited", guid: "guid-1", url: "https://m.example/1.mp3", duration: 100)], into: podcast,
+            now: now + 5_000)
+        #expect(try library.episode(id: episodes[0])?.title == "One, edited")
+        try library.beginSync(account(), now: now + 10_000)
+        let played = action(100, at: now + 3_000)
+        _ = try library.apply(
+            [played], clock: SyncClock(local: now + 10_000, server: now + 10_000),
+            window: SyncWindow(last: now, lastFull: now), keepsLatestOnly: false, now: now + 10_000)
+        #expect(try library.episode(id: episodes[0])?.played == true)
+        #expect(try pending().isEmpty)
+    }
+
+    @Test(arguments: ["d", "another"])
+    func aReceivedStateKeepsItsTimeAtALaterLogin(device: String) throws {
+        try logIn()
+        let (_, episodes) = try show()
+        try take(action(40, at: now - 3_000))
+        try take(action(100, at: now - 2_000, url: "https://m.example/2.mp3", guid: "guid-2"))
+        #expect(try library.episode(id: episodes[1])?.played == true)
+        if device == "d" { try library.removeSyncAccount() }
+        try library.beginSync(account(device: device), now: now)
+        #expect(try pending().map(\.timestamp) == [now - 3_000, now - 2_000])
+    }
+
     @Test func guidsOutlastAddresses() throws {
         try logIn()
         let (_, episodes) = try show()
@@ -277,6 +355,26 @@ import TransferCore
         #expect(try pending().count == 1, "it was never sent")
     }
 
+    /// Without a guid the main encoding's address identifies the episode, also if its file is another encoding.
+    @Test func theStateOfAnotherEncodingReturnsWithTheShow() throws {
+        try logIn()
+        var item = makeItem("Three", url: "https://m.example/3.mp3")
+        var opus = AlternateEnclosure()
+        opus.type = "audio/opus"
+        opus.sources = [AlternateEnclosure.Source(url: "https://m.example/3.opus")]
+        item.alternates = [opus]
+        let (podcast, _) = try show()
+        try library.set(podcast: podcast, key: "prefer", value: "audio/opus")
+        let inserted = try library.merge([item], into: podcast).inserted
+        let episode = try #require(try library.episode(id: inserted[0]))
+        #expect(episode.url == "https://m.example/3.opus")
+        try library.setPlayed(episode: episode.id, true, now: now)
+        _ = try library.unsubscribe(podcast: podcast)
+        let again = try library.subscribe([item]).inserted
+        #expect(try library.episode(id: again[0])?.played == true)
+        #expect(try library.syncQueue().parked == 0)
+    }
+
     @Test func historyIsKeptAndBounded() throws {
         try logIn()
         var download = action(0, at: now)
@@ -286,14 +384,7 @@ import TransferCore
         download.total = nil
         try take(download)
         #expect(try library.syncHistory(limit: 5) == [download])
-        for start in [0, 6_000] {
-            let many = (start..<start + 6_000).map {
-                action(5, at: now, url: "https://m.example/x\($0).mp3", guid: nil, podcast: "https://none.example/")
-            }
-            _ = try library.apply(
-                many, clock: SyncClock(local: now, server: now), window: SyncWindow(last: now, lastFull: now),
-                keepsLatestOnly: false, now: now)
-        }
+        for start in [0, 6_000] { try take(many(6_000, at: now, from: start)) }
         #expect(try library.syncHistory(limit: 20_000).count == 10_000)
         #expect(try library.syncQueue().parked == 10_000)
     }
