@@ -2,8 +2,8 @@
 ///
 /// Strict about syntax, except that unusual numbers (`01`, `.5`) and control characters in strings are accepted. Limits
 /// the nesting depth and the number of stored values.
-struct JSONScanner {
-    enum Value {
+package struct JSONScanner {
+    package enum Value {
         case null
         case bool(Bool)
         case number(Double)
@@ -14,7 +14,7 @@ struct JSONScanner {
     }
 
     /// A syntax error, or nesting beyond the limit, with the line at which scanning stopped.
-    struct Fault: Error {
+    package struct Fault: Error {
         let line: Int
     }
 
@@ -33,7 +33,7 @@ struct JSONScanner {
     /// The position up to which lines have been counted, and its line.
     private var counted = (index: 0, line: 1)
 
-    init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
@@ -47,13 +47,13 @@ struct JSONScanner {
     private mutating func fault() -> Fault { Fault(line: line()) }
 
     /// Returns the next byte that is not white space, without consuming it; `nil` at the end.
-    mutating func peek() -> UInt8? {
+    package mutating func peek() -> UInt8? {
         while index < bytes.count, bytes[index].isXMLSpace { index += 1 }
         return index < bytes.count ? bytes[index] : nil
     }
 
     /// Calls `body` with the name of each member of an object; `body` has to consume the value.
-    mutating func members(_ body: (inout JSONScanner, [UInt8]) throws -> Void) throws {
+    package mutating func members(_ body: (inout JSONScanner, [UInt8]) throws -> Void) throws {
         try list(from: "{", to: "}") { scanner in
             guard scanner.peek() == UInt8(ascii: "\"") else { throw scanner.fault() }
             let name = try scanner.string(isStored: true)
@@ -63,18 +63,18 @@ struct JSONScanner {
     }
 
     /// Calls `body` for each element of an array; `body` has to consume the element.
-    mutating func elements(_ body: (inout JSONScanner) throws -> Void) throws {
+    package mutating func elements(_ body: (inout JSONScanner) throws -> Void) throws {
         try list(from: "[", to: "]", body)
     }
 
     /// Reads the next value.
-    mutating func value() throws -> Value {
+    package mutating func value() throws -> Value {
         storableValues = Self.valueLimit
         return try value(isStored: true)
     }
 
     /// Skips the next value.
-    mutating func skip() throws {
+    package mutating func skip() throws {
         _ = try value(isStored: false)
     }
 
@@ -218,7 +218,7 @@ struct JSONScanner {
 
 extension JSONScanner.Value {
     /// The value of a member; `nil` if this is not an object, or has no such member.
-    subscript(name: StaticString) -> JSONScanner.Value? {
+    package subscript(name: StaticString) -> JSONScanner.Value? {
         guard case .object(let members) = self else { return nil }
         let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         return members.first { $0.name.elementsEqual(wanted) }?.value

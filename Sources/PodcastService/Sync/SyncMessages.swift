@@ -1,6 +1,6 @@
 internal import Platform
 internal import Foundation
-internal import PodcastFeed
+package import PodcastFeed
 package import PodcastLibrary
 
 /// The addresses and request bodies of the API for synchronizing with other devices, which has two variants. Pure.
@@ -180,91 +180,155 @@ package enum SyncAnswers {
 
     /// Parses a response with subscription changes.
     package static func subscriptions(_ body: [UInt8]) throws(Malformed) -> Subscriptions {
-        let object = try object(body)
-        guard let timestamp = SyncTime.timestamp(object["timestamp"]) else {
-            throw Malformed(message: "the server's list of subscriptions has no valid timestamp")
-        }
-        var skipped = Skipped()
-        func list(_ key: String) -> [String] {
-            let all = object[key] as? [Any] ?? []
-            let entries = all.prefix(mostEntries)
-            let texts = entries.compactMap { text($0) }
-            skipped.malformed += entries.count - texts.count
-            skipped.excess += all.count - entries.count
+        var found = Subscriptions(add: [], remove: [], timestamp: -1)
+        func addresses(_ scanner: inout JSONScanner) throws -> [String] {
+            var texts: [String] = []
+            var count = 0
+            try list(&scanner) { scanner in
+                count += 1
+                if count > mostEntries {
+                    found.skipped.excess += 1
+                    try scanner.skip()
+                } else if let text = try text(scanner.value()) {
+                    texts.append(text)
+                } else {
+                    found.skipped.malformed += 1
+                }
+            }
             return texts
         }
-        let (add, remove) = (list("add"), list("remove"))
-        return Subscriptions(add: add, remove: remove, timestamp: timestamp, skipped: skipped)
+        try members(body) { scanner, name in
+            switch name {
+            case "add": found.add = try addresses(&scanner)
+            case "remove": found.remove = try addresses(&scanner)
+            case "timestamp": found.timestamp = try SyncTime.timestamp(scanner.value()) ?? -1
+            default: try scanner.skip()
+            }
+        }
+        guard found.timestamp >= 0 else {
+            throw Malformed(message: "the server's list of subscriptions has no valid timestamp")
+        }
+        return found
     }
 
     /// Parses a response with episode actions.
     package static func actions(_ body: [UInt8]) throws(Malformed) -> Actions {
-        let object = try object(body)
-        guard let timestamp = SyncTime.timestamp(object["timestamp"]), let entries = object["actions"] as? [Any] else {
+        var found = Actions(actions: [], timestamp: -1)
+        var hasList = false
+        try members(body) { scanner, name in
+            switch name {
+            case "actions":
+                // The list is scanned twice: only its last entries are read.
+                var ahead = scanner
+                var count = 0
+                hasList = try list(&ahead) { scanner in
+                    count += 1
+                    try scanner.skip()
+                }
+                found.skipped.excess = max(0, count - mostEntries)
+                var index = 0
+                try list(&scanner) { scanner in
+                    index += 1
+                    if index <= found.skipped.excess {
+                        try scanner.skip()
+                    } else if let action = try action(scanner.value()) {
+                        found.actions.append(action)
+                    } else {
+                        found.skipped.malformed += 1
+                    }
+                }
+            case "timestamp": found.timestamp = try SyncTime.timestamp(scanner.value()) ?? -1
+            default: try scanner.skip()
+            }
+        }
+        guard found.timestamp >= 0, hasList else {
             throw Malformed(message: "the server's list of actions has no valid timestamp, or no actions")
         }
-        let last = entries.suffix(mostEntries)
-        let actions = last.compactMap { action($0) }
-        return Actions(
-            actions: actions, timestamp: timestamp,
-            skipped: Skipped(malformed: last.count - actions.count, excess: entries.count - last.count))
+        return found
     }
 
     /// Parses the response to an upload.
     package static func uploaded(_ body: [UInt8]) throws(Malformed) -> Uploaded {
+        var found = Uploaded(timestamp: nil, renamed: [])
         // An empty body is valid, too.
-        if body.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }) {
-            return Uploaded(timestamp: nil, renamed: [])
+        if body.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }) { return found }
+        try members(body) { scanner, name in
+            switch name {
+            case "update_urls":
+                try list(&scanner) { scanner in
+                    guard case .array(let pair) = try scanner.value(), pair.count == 2, let old = text(pair[0]),
+                        case .string(let new) = pair[1], new.count <= longestText, found.renamed.count < mostEntries
+                    else { return }
+                    found.renamed.append(Uploaded.Renamed(old: old, new: String(decoding: new, as: UTF8.self)))
+                }
+            case "timestamp": found.timestamp = try SyncTime.timestamp(scanner.value())
+            default: try scanner.skip()
+            }
         }
-        let object = try object(body)
-        let pairs = (object["update_urls"] as? [Any] ?? []).prefix(mostEntries)
-        let renamed = pairs.compactMap { pair -> Uploaded.Renamed? in
-            guard let pair = pair as? [Any], pair.count == 2, let old = text(pair[0]), let new = pair[1] as? String,
-                new.utf8.count <= longestText
-            else { return nil }
-            return Uploaded.Renamed(old: old, new: new)
-        }
-        return Uploaded(timestamp: SyncTime.timestamp(object["timestamp"]), renamed: renamed)
+        return found
     }
 
     /// Parses the ids of a user's devices.
     package static func devices(_ body: [UInt8]) -> [String] {
-        guard let list = try? JSONSerialization.jsonObject(with: Data(body)) as? [Any] else { return [] }
+        var scanner = JSONScanner(body)
+        var devices: [String] = []
         // At most 100 devices are linked: an account with more is broken.
-        return list.prefix(100).compactMap { ($0 as? [String: Any])?["id"].flatMap { text($0) } }
+        _ = try? list(&scanner) { scanner in
+            if let id = try text(scanner.value()["id"]), devices.count < 100 { devices.append(id) }
+        }
+        return devices
     }
 
-    private static func action(_ value: Any) -> SyncAction? {
-        guard let object = value as? [String: Any], let podcast = text(object["podcast"]),
-            let episode = text(object["episode"]),
-            let kind = (object["action"] as? String).flatMap({ SyncAction.Kind(rawValue: $0.lowercased()) }),
-            let time = SyncTime.seconds(object["timestamp"])
+    private static func action(_ value: JSONScanner.Value) -> SyncAction? {
+        guard let podcast = text(value["podcast"]), let episode = text(value["episode"]),
+            let kind = text(value["action"]).flatMap({ SyncAction.Kind(rawValue: $0.lowercased()) }),
+            let time = SyncTime.seconds(value["timestamp"])
         else { return nil }
-        func seconds(_ key: String) -> Int? {
-            SyncTime.number(object[key]).flatMap { $0 >= 0 ? min(Int($0), SyncedState.longest) : nil }
+        func seconds(_ value: JSONScanner.Value?) -> Int? {
+            SyncTime.number(value).flatMap { $0 >= 0 ? min(Int($0), SyncedState.longest) : nil }
         }
         return SyncAction(
-            podcast: podcast, episode: episode, guid: text(object["guid"]), kind: kind, device: text(object["device"]),
-            timestamp: time, started: seconds("started"), position: seconds("position"), total: seconds("total"))
+            podcast: podcast, episode: episode, guid: text(value["guid"]), kind: kind, device: text(value["device"]),
+            timestamp: time, started: seconds(value["started"]), position: seconds(value["position"]),
+            total: seconds(value["total"]))
     }
 
-    private static func object(_ body: [UInt8]) throws(Malformed) -> [String: Any] {
+    /// Calls `body` for each element of a list. Skips a value that is not a list, and returns `false`.
+    @discardableResult
+    private static func list(
+        _ scanner: inout JSONScanner, _ body: (inout JSONScanner) throws -> Void
+    ) throws -> Bool {
+        guard scanner.peek() == UInt8(ascii: "[") else {
+            try scanner.skip()
+            return false
+        }
+        try scanner.elements(body)
+        return true
+    }
+
+    /// Calls `body` with the name of each member of a response, so that only one entry is in memory besides the bytes
+    /// and the result. `body` has to consume the value.
+    private static func members(
+        _ body: [UInt8], _ read: (inout JSONScanner, String) throws -> Void
+    ) throws(Malformed) {
         if DocumentStart.isMarkup(body) {
             throw Malformed(
                 message: "the server answered with a web page: check the address (podfs sync login); a login page or a "
                     + "proxy may intercept requests")
         }
-        guard let object = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else {
+        var scanner = JSONScanner(body)
+        do {
+            try scanner.members { scanner, name in try read(&scanner, String(decoding: name, as: UTF8.self)) }
+        } catch {
             throw Malformed(message: "the server's answer is malformed")
         }
-        return object
+        if scanner.peek() != nil { throw Malformed(message: "the server's answer is malformed") }
     }
 
-    private static func text(_ value: Any?) -> String? {
-        guard let text = value as? String, !text.isEmpty, text.utf8.count <= longestText else { return nil }
-        return text
+    private static func text(_ value: JSONScanner.Value?) -> String? {
+        guard case .string(let text)? = value, !text.isEmpty, text.count <= longestText else { return nil }
+        return String(decoding: text, as: UTF8.self)
     }
-
 }
 
 /// Times in the API's format: ISO 8601 in UTC without a zone.
@@ -276,30 +340,29 @@ package enum SyncTime {
 
     /// Parses the timestamp of a response, in seconds since 1970; `nil` if absent or invalid. It is stored, and sent
     /// back to the server with the next request.
-    static func timestamp(_ value: Any?) -> Int64? {
+    static func timestamp(_ value: JSONScanner.Value?) -> Int64? {
         number(value).flatMap { (0...SyncTimeRange.latest).contains($0) ? $0 : nil }
     }
 
     /// Parses a time, with or without a zone and a fraction, into seconds since 1970. Some servers send that number
     /// instead of a text.
-    package static func seconds(_ value: Any?) -> Int64? {
+    package static func seconds(_ value: JSONScanner.Value?) -> Int64? {
         if let number = number(value) {
             return (-SyncTimeRange.latest...SyncTimeRange.latest).contains(number) ? number : nil
         }
-        return (value as? String).flatMap { hasTime($0) ? PublicationDate(parsing: $0)?.seconds : nil }
-    }
-
-    /// Whether the text has the length of a date with a time, and begins with the digit of a year.
-    private static func hasTime(_ text: String) -> Bool {
-        (19..<64).contains(text.utf8.count) && text.utf8.first.map { (0x30...0x39).contains($0) } ?? false
+        // The length of a date with a time, and the first digit of a year.
+        guard case .string(let bytes)? = value, (19..<64).contains(bytes.count), (0x30...0x39).contains(bytes[0]) else {
+            return nil
+        }
+        return PublicationDate(parsing: String(decoding: bytes, as: UTF8.self))?.seconds
     }
 
     /// Parses a 64-bit whole number, which may be written as text. Truncates a JSON number with a fraction.
-    static func number(_ value: Any?) -> Int64? {
-        if let number = value as? Int64 { return number }
-        if let number = value as? Int { return Int64(number) }
-        if let number = value as? Double, number.isFinite, abs(number) < 9e15 { return Int64(number) }
-        if let text = value as? String, text.utf8.count < 20 { return Int64(text) }
-        return nil
+    static func number(_ value: JSONScanner.Value?) -> Int64? {
+        switch value {
+        case .number(let number)? where abs(number) < 9e15: Int64(number)
+        case .string(let text)? where text.count < 20: Int64(String(decoding: text, as: UTF8.self))
+        default: nil
+        }
     }
 }

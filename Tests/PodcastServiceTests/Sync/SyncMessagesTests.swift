@@ -1,4 +1,5 @@
 import Foundation
+import PodcastFeed
 import PodcastLibrary
 import PodcastService
 import Testing
@@ -54,13 +55,13 @@ import Testing
         ("2009-12-12T11:00:00+02", 1_260_608_400), ("1260608400", 1_260_608_400), ("1970-01-01T00:00:00", 0),
     ])
     func timesAreReadInAllTheirForms(text: String, seconds: Int64) {
-        #expect(SyncTime.seconds(text) == seconds)
+        #expect(SyncTime.seconds(.string(Array(text.utf8))) == seconds)
     }
 
     @Test(arguments: [
         "", "yesterday", "2009-13-12T09:00:00", "2009-12-12", "2009-12-12T25:00:00", "٢٠٠٩-12-12T09:00:00",
     ])
-    func invalidTimesAreRefused(text: String) { #expect(SyncTime.seconds(text) == nil) }
+    func invalidTimesAreRefused(text: String) { #expect(SyncTime.seconds(.string(Array(text.utf8))) == nil) }
 
     @Test func malformedActionsAreSkipped() throws {
         let body = """

@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
@@ -44,7 +45,7 @@ extension SyncServiceTests {
             #expect(try daemon.episode(number).position == 500)
             let sent = server.actions.last { ($0["device"] as? String) == "here" }
             #expect(sent?["position"] as? Int == 500 && sent?["episode"] as? String == home.web.url(home.media(number)))
-            let time = SyncTime.seconds(sent?["timestamp"] as? String) ?? 0
+            let time = (sent?["timestamp"] as? String).flatMap { SyncTime.seconds(.string(Array($0.utf8))) } ?? 0
             #expect(abs(time - SetClock.machine) < 120, "dated \(time - SetClock.machine) s after now")
             // The clock is corrected. After the next exchange nothing waits to be sent, and the position is unchanged.
             server.setFault { _ in nil }

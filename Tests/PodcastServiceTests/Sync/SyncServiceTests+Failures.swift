@@ -1,5 +1,6 @@
 import Foundation
 import PodcastClient
+import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
@@ -280,7 +281,7 @@ extension SyncServiceTests {
         try await sync(client)
         #expect(try daemon.episode(1).position == 20)
         let sent = try #require(server.actions.last?["timestamp"] as? String)
-        let time = try #require(SyncTime.seconds(sent))
+        let time = try #require(SyncTime.seconds(.string(Array(sent.utf8))))
         #expect(abs(time - 5 * 3_600 - Int64(Date().timeIntervalSince1970)) < 120)
         await daemon.stop()
     }
