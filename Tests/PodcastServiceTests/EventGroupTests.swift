@@ -122,6 +122,27 @@ struct EventGroupTests {
         await daemon.stop()
     }
 
+    /// Without a bound, one such event would prevent the acknowledgement of all later ones.
+    @Test func anEventThatTheLibraryAlwaysRefusesIsSetAside() async throws {
+        let (daemon, client, ids) = try await start(episodes: 2)
+        try await DatabaseQueue(path: home.paths.library).write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER forbid BEFORE UPDATE OF complete ON rendition
+                    WHEN NEW.complete = 1 AND NEW.episode = \(ids[0]) BEGIN SELECT RAISE(ABORT, 'forbidden'); END
+                    """)
+        }
+        try await client.act(.download, ids[0])
+        try await waitUntil(description: "the completion is refused") { await report([], to: daemon) > 0 }
+        for _ in 1..<CoreDriver.mostRefusals { await writeAgain(daemon) }
+        #expect(await report([], to: daemon) == 0)
+        #expect(try await client.tasks().isEmpty)
+        #expect(try daemon.library.download(of: ids[0]) != nil, "the next daemon continues the download")
+        try await client.act(.download, ids[1])
+        try await client.completion(of: ids[1])
+        await daemon.stop()
+    }
+
     @Test func laterEventsOfAFileWaitForOneThatCannotBeWritten() async throws {
         let (daemon, _, ids) = try await start(episodes: 1)
         let database = try DatabaseQueue(path: home.paths.library)

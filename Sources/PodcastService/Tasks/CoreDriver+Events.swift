@@ -16,6 +16,16 @@ extension CoreDriver {
     /// The maximum number of events in a transaction, so that no command waits long for the library.
     private static let largestBatch = 256
 
+    /// An item that could not be written, or that waits behind one with the same subject.
+    struct UnwrittenItem {
+        var item: EventQueue.Item
+        /// The number of times that the library has refused the item.
+        var refusals = 0
+    }
+
+    /// The number of refusals after which an item is set aside: five minutes of retries.
+    nonisolated static let mostRefusals = 30
+
     /// Drains the engine's event queue. Call before reading library state for an episode that may be in transfer.
     func drainEvents() {
         let items = events.drain()
@@ -39,10 +49,10 @@ extension CoreDriver {
     /// Queues an item behind an unwritten one with the same subject, to preserve the order.
     ///
     /// - Returns: whether the item was queued; `false` if no unwritten item has its subject.
-    private func queueBehindUnwritten(_ item: EventQueue.Item) -> Bool {
+    private func queueBehindUnwritten(_ item: EventQueue.Item, refusals: Int = 0) -> Bool {
         guard !unwritten.isEmpty, let subject = item.subject else { return false }
-        guard unwritten.contains(where: { $0.subject == subject }) else { return false }
-        unwritten.append(item)
+        guard unwritten.contains(where: { $0.item.subject == subject }) else { return false }
+        unwritten.append(UnwrittenItem(item: item, refusals: refusals))
         return true
     }
 
@@ -50,15 +60,17 @@ extension CoreDriver {
     func writeAgain() {
         let items = unwritten
         unwritten = []
-        for item in items where !queueBehindUnwritten(item) { write([item]) }
+        for one in items where !queueBehindUnwritten(one.item, refusals: one.refusals) {
+            write([one.item], refusals: one.refusals)
+        }
         report(.unwritten(unwritten.count))
         drainEvents()
     }
 
     /// Writes several items in one transaction. If that fails, writes each separately: a single item may be the cause,
     /// or there may be disk space for some of them. An item that fails by itself is added to `unwritten` if it
-    /// `isRetried`.
-    private func write(_ items: ArraySlice<EventQueue.Item>) {
+    /// `isRetried`, unless the library has refused it `mostRefusals` times.
+    private func write(_ items: ArraySlice<EventQueue.Item>, refusals: Int = 0) {
         do {
             if items.count == 1, case .transfer(.progress(let snapshot))? = items.first, isKnown(snapshot) {
                 try handle([.reported(snapshot)])
@@ -67,12 +79,32 @@ extension CoreDriver {
             }
         } catch {
             log.error("\(error)")
-            guard items.count == 1 else {
+            guard items.count == 1, let item = items.first else {
                 for item in items where !queueBehindUnwritten(item) { write([item]) }
                 return
             }
-            unwritten += items.filter(\.isRetried)
+            guard item.isRetried else { return }
+            let one = UnwrittenItem(item: item, refusals: refusals + (Self.refusesItem(error) ? 1 : 0))
+            if one.refusals >= Self.mostRefusals { setAside(item) } else { unwritten.append(one) }
             report(.unwritten(unwritten.count))
+        }
+    }
+
+    /// Returns whether an error is the library's refusal of one item; `false` if no item could be written.
+    private static func refusesItem(_ error: any Error) -> Bool {
+        switch error {
+        case LibraryError.diskFull, LibraryError.busy, LibraryError.readOnly, LibraryError.damaged: false
+        default: true
+        }
+    }
+
+    /// Gives up an item, so that later events are acknowledged. A download whose end cannot be written loses its task;
+    /// the next daemon continues it from the cached bytes.
+    private func setAside(_ item: EventQueue.Item) {
+        log.error("set aside after \(Self.mostRefusals) attempts, since the library refuses it: \(item)")
+        switch item {
+        case .transfer(.completed(let key, _, _)), .transfer(.failed(let key, _)): report(.ended(key))
+        default: break
         }
     }
 

@@ -67,7 +67,7 @@ final class CoreDriver: ServicePart {
     /// The eviction of files for a plan.
     var eviction = Eviction.none
     /// Items that could not be written, in order.
-    var unwritten: [EventQueue.Item] = []
+    var unwritten: [UnwrittenItem] = []
     /// Number of processed engine events that are not yet acknowledged to the engine.
     var unacknowledged = 0
     /// The times at which an open of each episode was last recorded.
