@@ -1,5 +1,6 @@
 import Foundation
 import Listening
+import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
@@ -50,6 +51,23 @@ import TransferCore
         #expect(
             try await client.perform(.setShowPlayed(podcast: daemon.episode().podcast, true))
                 == .acted(count: 1, problems: []))
+        await daemon.stop()
+    }
+
+    /// A client need not wait for a reply before it sends the next command.
+    @Test func commandsOfAConnectionBeginInTheirOrder() async throws {
+        home.publish()
+        let daemon = try await home.start()
+        let client = try await daemon.connect()
+        try await client.subscribe(home.web.url("/feed.xml"))
+        let id = try daemon.episode().id
+        for _ in 0..<50 {
+            for position in 1...40 {
+                client.connection.send(.setPosition(episode: id, seconds: Double(position))) { _ in }
+            }
+            try await client.perform(.setPosition(episode: id, seconds: 41))
+            #expect(try daemon.episode().position == 41)
+        }
         await daemon.stop()
     }
 

@@ -19,6 +19,8 @@ package final class ClientConnection: Sendable {
         var isWatching = false
         /// The number of commands without a reply.
         var commands = 0
+        /// The commands that have not begun, oldest first, with their request numbers.
+        var queue: [(command: Command, number: UInt32)] = []
         /// The episodes of granted opens, by request number.
         var opens: [UInt32: EpisodeID] = [:]
         /// The outstanding opens and reads, by request number.

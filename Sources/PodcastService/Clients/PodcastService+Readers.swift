@@ -30,8 +30,12 @@ extension PodcastService {
                 return
             }
             client.beginCommand()
+            client.state.withLock { $0.queue.append((command, frame.number)) }
             startTask { [self] in
-                await perform(command, number: frame.number, for: client)
+                // Two tasks may run in either order. The first to run takes the older command, so the commands of a
+                // connection begin in their order, and each runs alone until it waits for something.
+                let (command, number) = client.state.withLock { $0.queue.removeFirst() }
+                await perform(command, number: number, for: client)
                 client.endCommand()
             }
         default:
