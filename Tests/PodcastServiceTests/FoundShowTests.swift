@@ -68,6 +68,13 @@ struct FoundShowTests {
         return id
     }
 
+    /// Pretends that the last refresh was two hours ago, so that the feed is fetched again.
+    private func pretendRefresh(of id: ShowID, _ daemon: RunningService) throws {
+        let unchanged = UnchangedFeed(
+            podcast: id, response: FeedResponse(finalURL: home.web.url("/feed.xml"), status: 304))
+        _ = try daemon.library.recordUnchanged([unchanged], now: Int64(time(nil)) - 7_200)
+    }
+
     @Test func aFoundShowIsFetchedOnceAnHour() async throws {
         home.publish("My Tides", episodes: 3)
         let (daemon, client) = try await start()
@@ -101,14 +108,30 @@ struct FoundShowTests {
         home.publish(episodes: 2)
         let (daemon, client) = try await start()
         let id = try await findShow(client)
-        // Pretend that the last refresh was two hours ago, so that the feed is fetched again.
-        let unchanged = UnchangedFeed(
-            podcast: id, response: FeedResponse(finalURL: home.web.url("/feed.xml"), status: 304))
-        _ = try daemon.library.recordUnchanged([unchanged], now: Int64(time(nil)) - 7_200)
+        try pretendRefresh(of: id, daemon)
         home.web.serve("/feed.xml") { _ in .status(500) }
         #expect(try await client.perform(.fetchShow(podcast: id)) == .done)
         #expect(searches("/feed.xml") == 2)
         #expect(try daemon.library.episodes(of: id).count == 2)
+        await daemon.stop()
+    }
+
+    /// The first page of a paged feed says nothing about episodes that have moved to the second one.
+    @Test func episodesOnLaterPagesOfAFoundShowStayListed() async throws {
+        func serve(_ numbers: Range<Int>) {
+            var feed = FeedBuilder.show("Tides", episodes: 5, length: 20_000) { home.web.url(home.media($0)) }
+            feed.items = feed.items.filter { numbers.contains(Int($0.guid ?? "") ?? 0) }
+            feed.raw = "<atom:link rel=\"next\" href=\"\(home.web.url("/page-2.xml"))\"/>"
+            home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        }
+        serve(1..<4)
+        let (daemon, client) = try await start()
+        let id = try await findShow(client)
+        try pretendRefresh(of: id, daemon)
+        serve(3..<6)
+        #expect(try await client.perform(.fetchShow(podcast: id)) == .done)
+        let episodes = try daemon.library.episodes(of: id)
+        #expect(episodes.count == 5 && episodes.allSatisfy(\.listed))
         await daemon.stop()
     }
 

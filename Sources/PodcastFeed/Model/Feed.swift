@@ -73,6 +73,8 @@ package struct Feed: Sendable, Equatable {
     /// feed.
     package var isCut: Bool
     package var diagnostics: [Diagnostic]
+    /// Whether all items of the show are present. If so, an episode that is not among them has left the feed.
+    package var isWhole: Bool { next == nil && !isCut }
 
     package init(format: Format) {
         self.format = format

@@ -33,7 +33,11 @@ struct FeedFetcher: Sendable {
         /// The failure, if there is neither a feed nor a 304 to a conditional request.
         var problem: FetchFailure?
 
-        var response: FeedResponse { FeedFetcher.response(head, from: chain.final) }
+        var response: FeedResponse {
+            var response = FeedFetcher.response(head, from: chain.final)
+            if let feed { response.isWhole = feed.isWhole }
+            return response
+        }
     }
 
     /// Returns the part of a response that the library stores.

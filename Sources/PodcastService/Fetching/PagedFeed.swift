@@ -26,7 +26,7 @@ package struct PagedFeed: Sendable {
     package private(set) var next: String?
     /// The maximum size of the next page in bytes. All pages together have at most `limits.bytes`, so that they need no
     /// more memory than one large document. A page that exceeds it is truncated, and later pages are not fetched; then
-    /// `isWhole` is `false`.
+    /// `feed.isWhole` is `false`.
     package private(set) var room: Int
     /// The reason why a further page was not fetched or was ignored; `nil` if there is none.
     package private(set) var problem: String?
@@ -52,9 +52,6 @@ package struct PagedFeed: Sendable {
         for item in feed.items { seen.formUnion(Self.keys(of: item)) }
         follow(feed.next)
     }
-
-    /// Whether all items of the show are present. If so, an episode that is not among them has left the feed.
-    package var isWhole: Bool { feed.next == nil && !feed.isCut }
 
     /// Adds a page, and determines the next page to fetch. Does nothing if `next` is `nil`.
     ///
@@ -95,7 +92,7 @@ package struct PagedFeed: Sendable {
         follow(page.next)
     }
 
-    /// Records that the page at `next` could not be fetched. The items of earlier pages stay, and `isWhole` is `false`.
+    /// Records that the page at `next` could not be fetched. The items of earlier pages stay, and `feed.isWhole` is `false`.
     package mutating func fail(_ message: String) {
         guard next != nil else { return }
         stop("page \(pages + 1): \(message); that page and later ones are ignored")

@@ -118,7 +118,7 @@ extension Refresher {
             let facts = RefreshFacts(head: found.head, feed: first)
             var response = found.response
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
-            response.isWhole = paged.isWhole
+            response.isWhole = paged.feed.isWhole
             response.updateInterval = first.updateInterval.map(Int64.init)
             async let kept: Void = storeDocumentConcurrently(of: found, for: podcast.id)
             do {

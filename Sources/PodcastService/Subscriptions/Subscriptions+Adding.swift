@@ -83,7 +83,7 @@ extension Subscriptions {
                     + "(an enclosure); look for the show's podcast feed", hasNoMedia: true)
         }
         var response = found.response
-        response.isWhole = paged.isWhole
+        response.isWhole = paged.feed.isWhole
         response.nextRefresh = configuration.schedule.next(
             RefreshFacts(head: found.head, feed: first), now: now(), random: .random(in: 0..<1))
         response.updateInterval = first.updateInterval.map(Int64.init)

@@ -28,11 +28,11 @@ struct PagedFeedTests {
 
     @Test func pagesAreJoinedInTheirOrder() {
         var pages = PagedFeed(Self.page(0..<3, next: Self.url(2)), from: Self.first, for: .subscription)
-        #expect(pages.next == Self.url(2) && !pages.isWhole)
+        #expect(pages.next == Self.url(2) && !pages.feed.isWhole)
         pages.append(Self.page(3..<6, next: Self.url(3)), from: Self.url(2))
         #expect(pages.next == Self.url(3))
         pages.append(Self.page(6..<8), from: Self.url(3))
-        #expect(pages.next == nil && pages.isWhole)
+        #expect(pages.next == nil && pages.feed.isWhole)
         #expect(titles(pages.feed) == (0..<8).map { "Episode \($0)" })
         #expect(pages.feed.title == "Page from 0" && pages.feed.diagnostics.isEmpty && pages.feed.next == nil)
         // No page is requested any more, so none is accepted.
@@ -42,9 +42,9 @@ struct PagedFeedTests {
 
     @Test func aScheduledRefreshStaysOnTheFirstPage() {
         let pages = PagedFeed(Self.page(0..<3, next: Self.url(2)), from: Self.first, for: .schedule)
-        #expect(pages.next == nil && !pages.isWhole && pages.feed.items.count == 3)
+        #expect(pages.next == nil && !pages.feed.isWhole && pages.feed.items.count == 3)
         #expect(PagedFeed(Self.page(0..<3, next: Self.url(2)), from: Self.first, for: .request).next != nil)
-        #expect(PagedFeed(Self.page(0..<3), from: Self.first, for: .schedule).isWhole)
+        #expect(PagedFeed(Self.page(0..<3), from: Self.first, for: .schedule).feed.isWhole)
     }
 
     @Test func anItemThatMovedToTheNextPageIsIncludedOnce() {
@@ -115,7 +115,7 @@ struct PagedFeedTests {
             #expect(next == Self.url(number))
             pages.append(Self.page(number - 1..<number, next: Self.url(number + 1)), from: next)
         }
-        #expect(number == 100 && pages.feed.items.count == 100 && !pages.isWhole)
+        #expect(number == 100 && pages.feed.items.count == 100 && !pages.feed.isWhole)
         #expect(pages.feed.diagnostics.map(\.message) == ["there are more than 100 pages; the rest is ignored"])
     }
 
@@ -139,7 +139,7 @@ struct PagedFeedTests {
         pages.append(Self.page(3..<6, next: Self.url(3)), size: 35, from: Self.url(2))
         #expect(pages.room == 25 && pages.next == Self.url(3))
         pages.append(Self.page(6..<8, next: Self.url(4)), size: 25, from: Self.url(3))
-        #expect(pages.next == nil && pages.feed.items.count == 8 && !pages.isWhole)
+        #expect(pages.next == nil && pages.feed.items.count == 8 && !pages.feed.isWhole)
         #expect(pages.problem == "the pages are larger than 100 bytes; the rest is ignored")
         let full = PagedFeed(
             Self.page(0..<3, next: Self.url(2)), size: 100, from: Self.first, for: .subscription, limits: limits)
@@ -148,7 +148,7 @@ struct PagedFeedTests {
         var fitting = PagedFeed(
             Self.page(0..<3, next: Self.url(2)), size: 40, from: Self.first, for: .subscription, limits: limits)
         fitting.append(Self.page(3..<6), size: 60, from: Self.url(2))
-        #expect(fitting.isWhole && fitting.problem == nil)
+        #expect(fitting.feed.isWhole && fitting.problem == nil)
     }
 
     /// If `isWhole` were true here, the library would treat the episodes beyond the limit as removed from the feed.
@@ -158,7 +158,7 @@ struct PagedFeedTests {
         var pages = PagedFeed(
             Self.page(0..<3, next: Self.url(2)), from: Self.first, for: .subscription, limits: limits)
         pages.append(Self.page(3..<6), from: Self.url(2))
-        #expect(pages.next == nil && pages.feed.items.count == 5 && !pages.isWhole)
+        #expect(pages.next == nil && pages.feed.items.count == 5 && !pages.feed.isWhole)
     }
 
     @Test(arguments: [
@@ -185,7 +185,7 @@ struct PagedFeedTests {
     @Test func aFailedPageKeepsTheEarlierPages() {
         var pages = PagedFeed(Self.page(0..<2, next: Self.url(2)), from: Self.first, for: .subscription)
         pages.fail("the server answered 500")
-        #expect(pages.next == nil && !pages.isWhole && pages.feed.items.count == 2)
+        #expect(pages.next == nil && !pages.feed.isWhole && pages.feed.items.count == 2)
         #expect(
             pages.feed.diagnostics.map(\.message) == [
                 "page 2: the server answered 500; that page and later ones are ignored"
