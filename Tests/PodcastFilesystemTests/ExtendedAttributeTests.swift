@@ -66,6 +66,7 @@ struct ExtendedAttributeTests {
         let root = NodeID.root
         #expect(mounted.xattrNames(root).isEmpty)
         #expect(mounted.fact(root, "user.podfs.mount.pid") == "\(getpid())")
+        #expect(mounted.fact(root, "user.podfs.mount.library") == mounted.library.path)
         #expect(mounted.xattr(root, "user.podfs.id") == .error(.noData))
         let status = try mounted.entry(".status").node
         #expect(mounted.xattrNames(status).isEmpty)

@@ -1,5 +1,6 @@
 package import Fuse
 internal import Glibc
+internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
 
@@ -10,6 +11,10 @@ extension PodcastFilesystem {
             guard let number = NodeNumber(node) else { throw Errno.staleNFSFileHandle }
             if number == .root, name == Self.processAttribute {
                 request.reply(value: "\(getpid())", capacity: capacity)
+                return
+            }
+            if number == .root, name == Self.libraryAttribute {
+                request.reply(value: library.path, capacity: capacity)
                 return
             }
             // `ls -l` and the kernel request access control lists, security labels and capabilities. With this error,
@@ -38,6 +43,8 @@ extension PodcastFilesystem {
 
     /// An unlisted attribute of the root: the id of the process that serves the mount, for `podfs unmount`.
     package static let processAttribute = "user.podfs.mount.pid"
+    /// An unlisted attribute of the root: the path of the library that the mount shows.
+    package static let libraryAttribute = "user.podfs.mount.library"
 
     package func setxattr(
         _ request: consuming Request, node: NodeID, name: String, value: UnsafeRawBufferPointer, flags: Int32

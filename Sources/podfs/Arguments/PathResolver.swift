@@ -26,16 +26,31 @@ struct PathResolver {
 
     let library: Library
 
-    /// Returns the show or episode that the argument refers to. If the argument is the path of a file or folder with
-    /// the extended attributes of a mount, these identify an episode, and the inode number identifies a show. Any other
-    /// argument is read as `SHOW` or `SHOW/EPISODE`.
-    func resolve(_ path: String, matching: Matching = .whole) throws -> Target {
+    /// Returns the show or episode at a path in a mount: the extended attributes of a file identify an episode, and the
+    /// inode number of a folder identifies a show. `nil` if the path has no attributes of a mount.
+    ///
+    /// - Throws: If the path has them, but is not in a mount of this library: the mount of another user or of the demo,
+    ///   or a file that was copied with its attributes.
+    func target(at path: String) throws -> Target? {
+        let found: Target
         if let episode = Self.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) {
-            return .episode(EpisodeID(episode))
+            found = .episode(EpisodeID(episode))
+        } else if Self.attribute("user.podfs.feed.state", of: path) != nil, let show = Self.show(at: path) {
+            found = .show(show)
+        } else {
+            return nil
         }
-        if Self.attribute("user.podfs.feed.state", of: path) != nil, let show = Self.show(at: path) {
-            return .show(show)
+        guard MountEntry.containing(MountPoint.absolute(path))?.shows(library.path) ?? false else {
+            throw CommandError(
+                .failed,
+                "'\(path)' is not in a mount of this library: give SHOW, SHOW/EPISODE or a path in such a mount")
         }
+        return found
+    }
+
+    /// Returns the show or episode that the argument refers to: a path in a mount, `SHOW` or `SHOW/EPISODE`.
+    func resolve(_ path: String, matching: Matching = .whole) throws -> Target {
+        if let target = try target(at: path) { return target }
         if Self.isPath(path) { throw Self.unresolvable(path) }
         let parts = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: true).map(String.init)
         guard let name = parts.first else { throw CommandError(.usage, "the path is empty") }
@@ -156,7 +171,7 @@ struct PathResolver {
 
     /// Returns the show of a folder in a mount. Uses the inode number instead of the folder's name, because a search
     /// result may have the same name as a subscribed show.
-    static func show(at path: String) -> ShowID? {
+    private static func show(at path: String) -> ShowID? {
         var status = stat()
         guard stat(path, &status) == 0, let number = NodeNumber(NodeID(rawValue: UInt64(status.st_ino))),
             number.kind == .show || number.kind == .foundShow

@@ -46,6 +46,19 @@ extension MountEntry {
         return true
     }
 
+    /// Whether this is a mount of a library, made by this user or by root. Any other mount may state the same.
+    func shows(_ library: String) -> Bool {
+        guard let owner, owner == geteuid() || owner == 0,
+            let stated = PathResolver.attribute(PodcastFilesystem.libraryAttribute, of: path)
+        else { return false }
+        return MountPoint.absolute(stated) == MountPoint.absolute(library)
+    }
+
+    /// Returns the mount that contains a file, whose path is absolute and without links.
+    static func containing(_ file: String) -> MountEntry? {
+        all().last { file == $0.path || file.hasPrefix($0.path == "/" ? "/" : $0.path + "/") }
+    }
+
     /// Whether the process of this mount, of podfs or of another FUSE program, has died.
     var isDead: Bool { answer() == .dead }
 

@@ -71,19 +71,20 @@ struct PlayerCommand: AsyncParsableCommand {
             guard let phase = ListeningReport.Phase(rawValue: phase) else {
                 throw CommandError(.usage, "'\(phase)' is not started, playing, seeked, paused or stopped")
             }
-            guard let number = PathResolver.attribute("user.podfs.id", of: path).flatMap({ Int64($0) }) else {
-                throw CommandError(.failed, "'\(path)' is not an episode in a mount")
-            }
             let installation = try Installation()
+            guard
+                case .episode(let episode)? = try PathResolver(library: installation.existingLibrary()).target(at: path)
+            else { throw CommandError(.failed, "'\(path)' is not an episode in a mount") }
             let resumes = try installation.configuration().listening.resume
             let report = ListeningReport(
-                episode: EpisodeID(number), source: .script, process: process, player: player, phase: phase,
+                episode: episode, source: .script, process: process, player: player, phase: phase,
                 position: position, duration: duration, rate: rate)
             let daemon = try installation.daemon()
             defer { daemon.close() }
-            if case .listening(let resume?) = try await daemon.perform(.report(report)), resumes {
-                Terminal.print("\(resume)")
+            guard case .listening(let resume) = try await daemon.perform(.report(report)) else {
+                throw ClientError.unexpectedReply
             }
+            if let resume, resumes { Terminal.print("\(resume)") }
         }
     }
 

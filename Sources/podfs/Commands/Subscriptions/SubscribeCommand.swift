@@ -50,7 +50,7 @@ struct SubscribeCommand: PodfsCommand {
                 guard
                     case .subscribed(let name, let episodes, let skipped) = try await daemon.perform(
                         .subscribe(url: Self.address(url), name: name))
-                else { continue }
+                else { throw ClientError.unexpectedReply }
                 progress.clear()
                 report.print(Self.line(name: name, episodes: episodes, skipped: skipped))
             } catch {
@@ -76,8 +76,9 @@ struct SubscribeCommand: PodfsCommand {
         guard !text.contains("://"), PathResolver.attribute("user.podfs.feed.state", of: text) != nil else {
             return try FeedArgument.address(text)
         }
-        if let id = PathResolver.show(at: text), let show = try Installation().library()?.podcast(id: id),
-            !show.ephemeral
+        let library = try Installation().existingLibrary()
+        if case .show(let id)? = try PathResolver(library: library).target(at: text),
+            let show = try library.podcast(id: id), !show.ephemeral
         {
             throw CommandError(
                 .failed, "already subscribed as '\(show.name)'; to fetch it again: podfs refresh '\(show.name)'")
