@@ -21,5 +21,9 @@ package struct ClientError: Error, Sendable, CustomStringConvertible {
     /// The error of a request or a wait whose connection has ended.
     package static let disconnected = ClientError(.disconnected, "the connection to the daemon has ended")
 
+    /// The error of a command that was answered by a reply of another kind.
+    package static let unexpectedReply = ClientError(
+        .incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+
     package var description: String { message }
 }

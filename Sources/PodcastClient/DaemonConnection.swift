@@ -193,7 +193,7 @@ extension DaemonConnection {
     /// Decodes the reply in a frame.
     private static func reply(in frame: Frame) throws -> Reply {
         guard frame.kind == .reply, let reply = WireJSON.decode(Reply.self, frame.payload) else {
-            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+            throw ClientError.unexpectedReply
         }
         return reply
     }

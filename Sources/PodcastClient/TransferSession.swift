@@ -90,7 +90,7 @@ package final class TransferSession: Sendable {
         // Subscribe to events first, so that none is missed.
         _ = try await connection.perform(.watch)
         guard case .session(let tasks, let ended) = try await connection.perform(.openSession(configuration)) else {
-            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+            throw ClientError.unexpectedReply
         }
         return TransferSession(connection: connection, inbox: inbox, outstanding: tasks, missedEvents: ended)
     }
@@ -111,7 +111,7 @@ package final class TransferSession: Sendable {
     /// shared.
     package func downloadTask(episode: EpisodeID) async throws -> DownloadTask {
         guard case .task(let info) = try await connection.perform(.createTask(episode: episode)) else {
-            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+            throw ClientError.unexpectedReply
         }
         return DownloadTask(session: self, info: info, episode: episode)
     }
@@ -120,7 +120,7 @@ package final class TransferSession: Sendable {
     /// the file has changed on the server.
     package func downloadTask(resumeData: ResumeData) async throws -> DownloadTask {
         guard case .task(let info) = try await connection.perform(.continueTask(resumeData)) else {
-            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+            throw ClientError.unexpectedReply
         }
         return DownloadTask(session: self, info: info, episode: resumeData.key.episode)
     }
@@ -138,7 +138,9 @@ package final class TransferSession: Sendable {
     /// Asks the daemon which of the episodes' downloads wait for space.
     package func waitingForSpace(_ episodes: Set<EpisodeID>) async throws -> Set<EpisodeID> {
         let before = inbox.state.withLock { $0.waitingForSpace }
-        guard case .tasks(let tasks) = try await connection.perform(.tasks) else { return [] }
+        guard case .tasks(let tasks) = try await connection.perform(.tasks) else {
+            throw ClientError.unexpectedReply
+        }
         let waitingForSpace = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(
             episodes)
         // The other episodes no longer wait for space, so remove their stored events. Events that arrived after the
@@ -207,7 +209,7 @@ package struct DownloadTask: Sendable {
     ///   recorded in the cache, or the download was complete before it could be cancelled.
     package func cancelProducingResumeData() async throws -> ResumeData? {
         let reply = try await session.connection.perform(.cancelTask(episode: episode, producingResumeData: true))
-        guard case .resumeData(let data) = reply else { return nil }
+        guard case .resumeData(let data) = reply else { throw ClientError.unexpectedReply }
         return data
     }
 

@@ -13,9 +13,6 @@ struct DownloadWait {
     private let installation: Installation
     private let episodes: [EpisodeID]
 
-    /// The command fails after this number of consecutive daemons that have exited without sending an event.
-    private static let maximumFailures = 6
-
     /// - Parameter episodes: The episodes to wait for, without duplicates.
     init(installation: Installation, episodes: [EpisodeID]) {
         self.installation = installation
@@ -64,7 +61,7 @@ struct DownloadWait {
         defer { progress.finish() }
         let events = Mutex(EventState())
         var remaining = Remaining(episodes: episodes)
-        var failures = 0
+        var reconnection = Reconnection()
         while true {
             events.withLock { $0.hasArrived = false }
             let session = try await TransferSession.open(
@@ -90,11 +87,9 @@ struct DownloadWait {
                 return remaining.problems
             } catch {
                 guard let error = error as? ClientError, error.code == .disconnected else { throw error }
-                failures = events.withLock { $0.hasArrived } ? 0 : failures + 1
-                guard failures < Self.maximumFailures else { throw error }
+                if events.withLock({ $0.hasArrived }) { reconnection.succeeded() }
+                try await reconnection.wait(after: error)
             }
-            await Timers.sleep(for: .milliseconds(100 << failures))
-            try Task.checkCancellation()
         }
     }
 

@@ -58,7 +58,7 @@ struct Demo {
             guard
                 case .subscribed(let name, let episodes, _) = try await daemon.perform(
                     .subscribe(url: url, name: nil))
-            else { continue }
+            else { throw ClientError.unexpectedReply }
             Terminal.print("Subscribed to \(name): \(episodes) episodes.")
         }
         try home.mount()

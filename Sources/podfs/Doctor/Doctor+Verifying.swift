@@ -94,7 +94,7 @@ extension Doctor {
             do {
                 guard
                     case .acted(_, let problems) = try await daemon.perform(.verify(episodes: [item.rendition.episode]))
-                else { continue }
+                else { throw ClientError.unexpectedReply }
                 // The daemon does not evict a file that it could not check, for lack of memory for example.
                 let current = try? installation.library()?.rendition(of: item.rendition.episode)
                 let isCached = current?.file == item.rendition.file && current?.complete == true

@@ -48,7 +48,7 @@ struct StatusWatch {
             traits.isScreen ? ScreenOutput(traits, hasKeys: keyboard != nil) : LineOutput()
         connect(inbox, after: .zero)
         var connection: DaemonConnection?
-        var failures = 0
+        var reconnection = Reconnection()
         for await input in inputs {
             var wanted: Double?
             switch input {
@@ -57,15 +57,14 @@ struct StatusWatch {
                 wanted = output.replace(with: tasks)
             case .event(let event):
                 // An event shows that the daemon works.
-                failures = 0
+                reconnection.succeeded()
                 wanted = output.apply(event)
             case .lost(let error):
-                guard connection != nil, failures < Self.maximumFailures else {
+                guard connection != nil, let pause = reconnection.next() else {
                     output.close()
                     throw error
                 }
-                connect(inbox, after: .milliseconds(100 << failures))
-                failures += 1
+                connect(inbox, after: pause)
             case .signal(SIGWINCH): wanted = output.resize()
             case .signal(SIGTSTP):
                 output.close()
@@ -98,9 +97,6 @@ struct StatusWatch {
         }
     }
 
-    /// The maximum number of consecutive reconnections without an event.
-    private static let maximumFailures = 6
-
     /// Connects in a task of its own: starting a daemon takes time, and the loop must still handle Ctrl-C.
     private func connect(_ inbox: AsyncStream<Input>.Continuation, after pause: Duration) {
         Task(executorPreference: WorkerPool.shared) {
@@ -130,7 +126,7 @@ struct StatusWatch {
                 switch result {
                 case .success(.tasks(let tasks)): inbox.yield(.connected(connection, tasks))
                 case .success:
-                    fail(ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor"))
+                    fail(ClientError.unexpectedReply)
                 case .failure(let error): fail(error)
                 }
             }

@@ -28,7 +28,9 @@ struct WatchActions: Sendable {
         default: return "\(task.path): a \(task.kind.rawValue) cannot be suspended, resumed or cancelled"
         }
         do {
-            guard case .acted(let count, let problems) = try await connection.perform(command) else { return "" }
+            guard case .acted(let count, let problems) = try await connection.perform(command) else {
+                throw ClientError.unexpectedReply
+            }
             return problems.first ?? (count > 0 ? "\(participle) \(task.path)" : "nothing to \(action.rawValue)")
         } catch {
             return CommandError(error).description

@@ -70,7 +70,7 @@ struct DownloadCommand: PodfsCommand {
         let daemon = try installation.daemon()
         defer { daemon.close() }
         let reply = try await daemon.perform(.act(.download, episodes: episodes))
-        guard case .acted(_, let problems) = reply else { return [] }
+        guard case .acted(_, let problems) = reply else { throw ClientError.unexpectedReply }
         return problems
     }
 }

@@ -30,7 +30,9 @@ struct InspectCommand: PodfsCommand {
         if address.contains("://") {
             let daemon = try Installation().daemon()
             defer { daemon.close() }
-            guard case .text(let text) = try await daemon.perform(.inspect(url: address)) else { return }
+            guard case .text(let text) = try await daemon.perform(.inspect(url: address)) else {
+                throw ClientError.unexpectedReply
+            }
             if json {
                 Terminal.print(json: text)
             } else {

@@ -104,7 +104,7 @@ struct ListCommand: PodfsCommand {
     private static func liveStates(_ installation: Installation) async throws -> [EpisodeID: TaskInfo] {
         guard let daemon = try installation.runningDaemon() else { return [:] }
         defer { daemon.close() }
-        guard case .tasks(let tasks) = try await daemon.perform(.tasks) else { return [:] }
+        guard case .tasks(let tasks) = try await daemon.perform(.tasks) else { throw ClientError.unexpectedReply }
         return tasks.reduce(into: [:]) { result, task in if let id = task.episode { result[id] = task } }
     }
 

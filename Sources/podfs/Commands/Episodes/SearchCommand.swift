@@ -47,7 +47,7 @@ struct SearchCommand: PodfsCommand {
         let daemon = try Installation().daemon()
         defer { daemon.close() }
         guard case .found(let shows, let problems) = try await daemon.perform(.search(term: term, limit: Self.results))
-        else { throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor") }
+        else { throw ClientError.unexpectedReply }
         for problem in problems { Terminal.error("warning: \(problem)") }
         if let subscribe {
             try await self.subscribe(to: subscribe, of: shows, term: term, daemon)
@@ -79,9 +79,7 @@ struct SearchCommand: PodfsCommand {
             throw CommandError(.usage, "there is no result \(number): the search for '\(term)' \(found)")
         }
         let reply = try await daemon.perform(.subscribe(url: shows[number - 1].url, name: nil))
-        guard case .subscribed(let name, let episodes, let skipped) = reply else {
-            throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
-        }
+        guard case .subscribed(let name, let episodes, let skipped) = reply else { throw ClientError.unexpectedReply }
         report.print(SubscribeCommand.line(name: name, episodes: episodes, skipped: skipped))
     }
 

@@ -36,7 +36,9 @@ extension TaskCommand {
         var count = 0
         var problems: [String] = []
         for command in commands {
-            guard case .acted(let some, let more) = try await daemon.perform(command) else { continue }
+            guard case .acted(let some, let more) = try await daemon.perform(command) else {
+                throw ClientError.unexpectedReply
+            }
             if case .actOnUploads = command { done.uploads += some } else { done.episodes += some }
             count += some
             problems += more

@@ -132,7 +132,7 @@ struct ImportCommand: PodfsCommand {
             folders: subscription.folders)
         do {
             guard case .imported(let result) = try await daemon.perform(.importShow(item)) else {
-                throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+                throw ClientError.unexpectedReply
             }
             return result
         } catch let failure as Failure {

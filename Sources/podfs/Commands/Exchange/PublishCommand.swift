@@ -116,26 +116,22 @@ struct PublishCommand: PodfsCommand {
         "avif": "image/avif", "heic": "image/heic", "bmp": "image/bmp", "svg": "image/svg+xml",
     ]
 
-    /// The maximum number of attempts to send the request. Each goes to a new daemon, because the last one has exited.
-    private static let tries = 10
-
-    /// Sends the request. If the daemon exits before it answers, sends it again to the next daemon, at most `tries`
-    /// times in all. A repeated request starts no second upload, because it names the same snapshot.
+    /// Sends the request. If the daemon exits before it answers, sends it again to the next daemon. A repeated request
+    /// starts no second upload, because it names the same snapshot.
     private func send(_ request: PublishRequest, _ installation: Installation) async throws -> TaskInfo {
-        var problem: any Error = ClientError(.unreachable, "the daemon cannot be reached")
-        for _ in 0..<Self.tries {
+        var reconnection = Reconnection()
+        while true {
             do {
                 let daemon = try installation.daemon()
                 defer { daemon.close() }
                 guard case .task(let task) = try await daemon.perform(.publish(request)) else {
-                    throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+                    throw ClientError.unexpectedReply
                 }
                 return task
             } catch let error as ClientError where error.code == .disconnected {
-                problem = error
+                try await reconnection.wait(after: error)
             }
         }
-        throw problem
     }
 
     // MARK: Output
@@ -168,6 +164,7 @@ struct UploadWait {
             Terminal.error(
                 "upload:\(task.id) \(task.path): \(error); podfs retries it in the background, see podfs status")
         }
+        var reconnection = Reconnection()
         while true {
             let (events, inbox) = AsyncStream<Event>.makeStream()
             let daemon = try installation.launcher.connectOrStart(
@@ -177,7 +174,7 @@ struct UploadWait {
                 // Subscribe to events first, so that none is missed.
                 _ = try await daemon.perform(.watch)
                 guard case .tasks(let tasks) = try await daemon.perform(.tasks) else {
-                    throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+                    throw ClientError.unexpectedReply
                 }
                 if let present = tasks.first(where: { $0.id == task.id }), present.state != .failed {
                     report(present.error)
@@ -185,25 +182,27 @@ struct UploadWait {
                     return try result(of: task, await finalEvent(task, daemon))
                 }
             } catch let error as ClientError where error.code == .disconnected {
+                try await reconnection.wait(after: error)
                 continue
             }
             for await event in events where event.task?.id == task.id {
+                reconnection.succeeded()
                 if event.endsTask { return try result(of: task, event) }
                 if case .state(let change) = event.body { report(change.error) }
             }
             // The daemon has exited; the next one continues the task.
+            try await reconnection.wait(after: ClientError.disconnected)
         }
     }
 
     /// Returns the final event of a task that has ended already.
     private func finalEvent(_ task: TaskInfo, _ daemon: DaemonConnection) async throws -> Event {
-        if case .events(let stored) = try await daemon.perform(.events(since: 0)),
-            let event = stored.last(where: { $0.task?.id == task.id && $0.endsTask })
-        {
-            return event
+        guard case .events(let stored) = try await daemon.perform(.events(since: 0)) else {
+            throw ClientError.unexpectedReply
         }
-        // The upload is not active, and has no stored event: it was cancelled.
-        return Event(sequence: 0, time: 0, .state(TaskReport(id: task.id, state: .cancelled)))
+        // An upload that is not active and has no stored event was cancelled.
+        return stored.last { $0.task?.id == task.id && $0.endsTask }
+            ?? Event(sequence: 0, time: 0, .state(TaskReport(id: task.id, state: .cancelled)))
     }
 
     private func result(of task: TaskInfo, _ event: Event) throws -> TaskInfo {

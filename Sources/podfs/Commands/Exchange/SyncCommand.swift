@@ -1,6 +1,6 @@
 import ArgumentParser
-import Foundation
 import PodcastClient
+import PodcastFeed
 import PodcastPages
 import PodcastProtocol
 import PodcastService
@@ -46,7 +46,7 @@ struct SyncNowCommand: PodfsCommand {
         defer { progress.finish() }
         let reply = try await daemon.perform(.syncNow(despiteHold: now))
         progress.finish()
-        guard case .sync(let status) = reply else { return }
+        guard case .sync(let status) = reply else { throw ClientError.unexpectedReply }
         Terminal.print(SyncStatusCommand.summary(status))
     }
 }
@@ -105,13 +105,15 @@ struct SyncLoginCommand: PodfsCommand {
             let shown = request.user ?? Netrc.user(inAddress: url) ?? ""
             request.password = try PasswordPrompt.ask("Password of \(shown): ", hidden: true)
         }
-        guard case .sync(let status) = try await daemon.perform(.syncLogin(request)) else { return }
+        guard case .sync(let status) = try await daemon.perform(.syncLogin(request)) else {
+            throw ClientError.unexpectedReply
+        }
         Terminal.print("logged in to \(status.server ?? url) as \(status.user ?? ""), device \(status.device ?? "")")
         try await progress.begin(daemon)
         defer { progress.finish() }
         let reply = try await daemon.perform(.syncNow(despiteHold: true))
         progress.finish()
-        guard case .sync(let after) = reply else { return }
+        guard case .sync(let after) = reply else { throw ClientError.unexpectedReply }
         Terminal.print(SyncStatusCommand.summary(after))
     }
 }
@@ -130,8 +132,8 @@ struct SyncStatusCommand: PodfsCommand {
     func perform() async throws {
         let daemon = try Installation().daemon()
         defer { daemon.close() }
-        guard case .sync(let status) = try await daemon.perform(.syncStatus) else { return }
-        Terminal.print(json ? Self.document(status) : Self.text(status))
+        guard case .sync(let status) = try await daemon.perform(.syncStatus) else { throw ClientError.unexpectedReply }
+        if json { Terminal.print(Self.document(status)) } else { Terminal.print(Self.text(status)) }
     }
 
     static func text(_ status: SyncStatus) -> String {
@@ -159,21 +161,17 @@ struct SyncStatusCommand: PodfsCommand {
         return (waiting == 0 ? "all changes are sent" : "\(unsent) not sent yet") + parked
     }
 
-    static func document(_ status: SyncStatus) -> String {
-        var object: [String: Any] = [
-            "state": status.state.rawValue, "waiting_subscriptions": status.waitingSubscriptions,
-            "waiting_actions": status.waitingActions, "parked_actions": status.parkedActions,
-        ]
-        for (key, value) in [
-            ("server", status.server), ("kind", status.kind), ("user", status.user), ("device", status.device),
-            ("error", status.error), ("last_sync", status.lastSync.map(TimeText.iso8601)),
-            ("next_sync", status.nextSync.map(TimeText.iso8601)),
-        ] {
-            object[key] = value.map { $0 as Any } ?? NSNull()
-        }
-        let data = try? JSONSerialization.data(
-            withJSONObject: object, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
-        return data.map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    static func document(_ status: SyncStatus) -> OrderedJSON {
+        .object([
+            ("device", .string(orNull: status.device)), ("error", .string(orNull: status.error)),
+            ("kind", .string(orNull: status.kind)),
+            ("last_sync", .string(orNull: status.lastSync.map(TimeText.iso8601))),
+            ("next_sync", .string(orNull: status.nextSync.map(TimeText.iso8601))),
+            ("parked_actions", .int(orNull: status.parkedActions)),
+            ("server", .string(orNull: status.server)), ("state", .string(status.state.rawValue)),
+            ("user", .string(orNull: status.user)), ("waiting_actions", .int(orNull: status.waitingActions)),
+            ("waiting_subscriptions", .int(orNull: status.waitingSubscriptions)),
+        ])
     }
 }
 

@@ -40,27 +40,32 @@ struct EventsCommand: PodfsCommand {
         _ = try installation.configuration()
         // The sequence number after which events are printed: at first `--since`, then that of the last printed event.
         var last = since
+        var reconnection = Reconnection()
         while true {
             let (events, inbox) = AsyncStream<Event>.makeStream()
             let daemon = try installation.launcher.connectOrStart(
                 role: .command, onEvent: { inbox.yield($0) }, onClose: { inbox.finish() })
-            if !once { _ = try await daemon.perform(.watch) }
-            var newestStored = last ?? 0
-            if case .events(let stored) = try await daemon.perform(.events(since: newestStored)) {
-                newestStored = stored.last?.sequence ?? newestStored
-                if last != nil {
-                    for event in stored { try print(event) }
-                    last = newestStored
+            defer { daemon.close() }
+            do {
+                if !once { _ = try await daemon.perform(.watch) }
+                guard case .events(let stored) = try await daemon.perform(.events(since: last ?? 0)) else {
+                    throw ClientError.unexpectedReply
                 }
+                // Without `--since`, events that were stored before the first connection are not printed.
+                if last != nil { for event in stored { try print(event) } }
+                last = stored.last?.sequence ?? last ?? 0
+            } catch let error as ClientError where error.code == .disconnected && !once {
+                try await reconnection.wait(after: error)
+                continue
             }
-            if once { return daemon.close() }
+            if once { return }
             for await event in events where event.sequence > last ?? 0 {
                 try print(event)
                 last = event.sequence
+                reconnection.succeeded()
             }
             // The daemon has exited. The next one returns the stored final events of tasks that ended in the meantime.
-            // Without `--since`, events that were stored before the first connection are not printed.
-            last = last ?? newestStored
+            try await reconnection.wait(after: ClientError.disconnected)
         }
     }
 

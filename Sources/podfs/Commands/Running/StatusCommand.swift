@@ -55,7 +55,7 @@ struct StatusCommand: PodfsCommand {
             switch try await daemon.perform(all ? .tasks : .status) {
             case .tasks(let tasks): report = StatusReport(tasks)
             case .status(let list): report = StatusReport(list)
-            default: throw ClientError(.incompatible, "the daemon sent an unexpected reply; see podfs doctor")
+            default: throw ClientError.unexpectedReply
             }
             if json, case .counters(let counters) = try await daemon.perform(.counters) {
                 report.probed = counters.probed

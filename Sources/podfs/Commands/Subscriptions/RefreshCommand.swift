@@ -34,7 +34,9 @@ struct RefreshCommand: PodfsCommand {
         defer { daemon.close() }
         if line.isShown { _ = try await daemon.perform(.watch) }
         defer { line.finish() }
-        guard case .refreshed(let results) = try await daemon.perform(.refresh(podcasts: ids)) else { return }
+        guard case .refreshed(let results) = try await daemon.perform(.refresh(podcasts: ids)) else {
+            throw ClientError.unexpectedReply
+        }
         line.finish()
         for result in results {
             if let error = result.error {

@@ -60,7 +60,7 @@ struct RenameCommand: PodfsCommand {
             guard
                 case .renamed(let changes) = try await daemon.perform(
                     .renameByTemplate(podcasts: shows, isDryRun: dryRun))
-            else { return }
+            else { throw ClientError.unexpectedReply }
             for change in changes {
                 Terminal.print("\(PlainText.oneLine(change.former)) -> \(PlainText.oneLine(change.path))")
             }
@@ -75,7 +75,8 @@ struct RenameCommand: PodfsCommand {
         case .episode(let id):
             let former = try library.place(of: id)?.name ?? ""
             let reply = try await daemon.perform(.rename(podcast: nil, episode: id, name: name))
-            if case .text(let name) = reply { report.print("'\(former)' is now '\(name)'") }
+            guard case .text(let name) = reply else { throw ClientError.unexpectedReply }
+            report.print("'\(former)' is now '\(name)'")
         }
     }
 }

@@ -53,12 +53,13 @@ struct SetCommand: PodfsCommand {
             defer { daemon.close() }
             if !settings.isEmpty {
                 let reply = try await daemon.perform(.set(podcast: id, assignments: settings, confirmed: yes))
+                guard case .settings(_, let change) = reply else { throw ClientError.unexpectedReply }
                 report.print("\(try library.folder(id: id)?.name ?? path): \(Self.changes(settings))")
-                if case .settings(_, let change?) = reply { printChange(change) }
+                if let change { printChange(change) }
             }
             for mark in marks {
                 let reply = try await daemon.perform(try mark.command(for: id, in: library))
-                guard case .acted(let count, _) = reply else { continue }
+                guard case .acted(let count, _) = reply else { throw ClientError.unexpectedReply }
                 report.print("\(count) \(count == 1 ? "episode is" : "episodes are") now \(mark.participle)")
             }
         case .episode(let id):

@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+import PodcastLibrary
+import PodcastProtocol
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import podfs
+
+/// Commands whose daemon sends replies that they do not expect, or none.
+struct ReplyTests {
+    private let show: MountedShow
+
+    init() async throws {
+        show = try await MountedShow(isMounted: false)
+        show.home.killDaemon()
+        try? FileManager.default.removeItem(atPath: show.home.socket)
+    }
+
+    /// Starts a daemon that answers each command with one reply; for `nil`, it closes the connection.
+    private func daemon(_ reply: @escaping @Sendable (Command) -> Reply?) throws -> ScriptedDaemon {
+        let welcome = Welcome(
+            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: show.home.library,
+            cache: show.home.cacheDirectory, version: "1", pid: getpid())
+        return try ScriptedDaemon(path: show.home.socket) { _, frame in
+            if frame.kind == .hello {
+                return .init(frame: Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)))
+            }
+            let answer = WireJSON.decode(Command.self, frame.payload).flatMap(reply)
+            return .init(
+                frame: Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(answer ?? .done)),
+                isLast: answer == nil)
+        }
+    }
+
+    @Test func aReplyOfAnotherKindFailsEveryCommand() async throws {
+        let daemon = try daemon { _ in .counters(Counters(probed: 0)) }
+        for command in [
+            ["sync"], ["sync", "status"], ["refresh"], ["rename", "--template"],
+            ["evict", "Example Show/2026-01-01 Episode 1.mp3"],
+            ["rename", "Example Show/2026-01-01 Episode 1.mp3", "x"], ["set", "Example Show", "played=all"],
+            ["set", "Example Show", "keep=all"], ["download", "Example Show"], ["list", "Example Show"], ["status"],
+            ["events", "--since", "0", "--once"], ["inspect", "https://example.com/feed"], ["search", "tides"],
+            ["subscribe", "https://example.com/feed"],
+        ] {
+            let result = try await show.home.run(command)
+            #expect(result.exitCode == 69, "\(command)")
+            #expect(result.error == "podfs: the daemon sent an unexpected reply; see podfs doctor\n", "\(command)")
+        }
+        withExtendedLifetime(daemon) {}
+    }
+
+    /// Without pauses, and without an end, this would start one daemon after the other.
+    @Test func eventsEndsIfEveryDaemonExits() async throws {
+        let connections = Mutex(0)
+        let daemon = try daemon { _ in
+            connections.withLock { $0 += 1 }
+            return nil
+        }
+        let result = try await show.home.run("events")
+        #expect(result.exitCode == 69)
+        #expect(result.error == "podfs: the connection to the daemon has ended\n")
+        #expect(connections.withLock { $0 } == 7)
+        withExtendedLifetime(daemon) {}
+    }
+
+    @Test func thePausesBetweenConnectionsGrow() {
+        var reconnection = Reconnection()
+        var pauses: [Duration] = []
+        while let pause = reconnection.next() { pauses.append(pause) }
+        #expect(pauses == [100, 200, 400, 800, 1_600, 3_200].map { .milliseconds($0) })
+        reconnection.succeeded()
+        #expect(reconnection.next() == .milliseconds(100))
+    }
+
+    @Test func theStatusOfSynchronizationPreservesEveryCharacter() async throws {
+        let error = "a\u{9B}31m\u{202E}b\u{7F}\n\u{2028}"
+        let daemon = try daemon { _ in
+            var status = SyncStatus()
+            status.error = error
+            return .sync(status)
+        }
+        let result = try await show.home.run("sync", "status", "--json")
+        #expect(!result.output.unicodeScalars.contains { "\u{9B}\u{202E}\u{7F}\u{2028}".unicodeScalars.contains($0) })
+        let object = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any]
+        #expect(object?["error"] as? String == error)
+        withExtendedLifetime(daemon) {}
+    }
+}
