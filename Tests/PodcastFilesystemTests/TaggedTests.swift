@@ -1,13 +1,14 @@
 import Foundation
 import Fuse
 import Glibc
-import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
 import TransferCore
+
+@testable import PodcastFilesystem
 
 /// Files in the folder `Tagged`. Each MP3 file there consists of an ID3 tag that podfs generates, and of the bytes that
 /// follow the original's own tag.
@@ -69,6 +70,15 @@ import TransferCore
         guard let frame = Data(tag).firstRange(of: Data("TIT2".utf8)) else { return nil }
         let size = Int(tag[frame.upperBound + 3])
         return String(decoding: tag[(frame.upperBound + 7)..<(frame.upperBound + 6 + size)], as: UTF8.self)
+    }
+
+    @Test func anyOffsetCanBeReadBehindALargeTag() {
+        let tag = ReplacementTag([UInt8](repeating: 0, count: 100), picture: nil, skipped: 5_000)
+        let last = tag.split((.max - 1)..<(.max))
+        #expect(last.tag.isEmpty && last.original.isEmpty)
+        let across = tag.split(90..<110)
+        #expect(across.tag == 90..<100 && across.original == 5_000..<5_010)
+        #expect(tag.split(10..<20).original.isEmpty)
     }
 
     @Test func aCachedEpisodeHasATagInPlaceOfItsOwn() async throws {
@@ -185,7 +195,7 @@ import TransferCore
         #expect(try mounted.entry("Tagged", "Show", "cover.jpg").node == mounted.entry("Show", "cover.jpg").node)
         let folder = try mounted.entry("Tagged", "Show").node
         let names = mounted.list(folder, try mounted.opendir(folder))?.map(\.name)
-        #expect(names == [".", "..", "2026-01-02 Episode 2.m4a", name, "cover.jpg"])
+        #expect(names == [".", "..", "cover.jpg", "2026-01-02 Episode 2.m4a", name])
         #expect(!mounted.wasStarted)
     }
 

@@ -19,7 +19,7 @@ extension PodcastFilesystem {
             request.reply(upTo: count) { buffer throws(Errno) in try content.read(into: buffer, at: offset) }
             return
         }
-        let (tag, range) = Self.split(offset..<(offset + Int64(size)), of: file)
+        let (tag, range) = Self.split(offset..<(offset + min(Int64(size), .max - offset)), of: file)
         if let tag, range.isEmpty {
             Self.reply(request, of: file, tag)
             return

@@ -26,12 +26,14 @@ final class ReplacementTag: Sendable {
 
     /// Returns the part of a read that is in the tag, and the rest as a range of the original.
     func split(_ range: Range<Int64>) -> (tag: Range<Int64>, original: Range<Int64>) {
-        let start = max(range.lowerBound, size) - size + skipped
-        return (
+        (
             min(range.lowerBound, size)..<min(range.upperBound, size),
-            start..<max(start, range.upperBound - size + skipped)
+            original(range.lowerBound)..<original(range.upperBound)
         )
     }
+
+    /// Returns the offset in the original. A program may choose any offset, so the sum is limited.
+    private func original(_ offset: Int64) -> Int64 { min(max(0, offset - size), .max - skipped) + skipped }
 
     /// Fills the buffer with the tag's bytes from `offset` on. The buffer must not extend beyond `size`.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) {
