@@ -205,6 +205,9 @@ struct KernelCache: Sendable {
     /// Handles a forget request, which subtracts `lookups` from a node's lookup count.
     mutating func forget(_ number: NodeNumber, lookups: UInt64) {
         directories.forget(number)
+        // The size that the kernel had is forgotten with the node. If the kernel still knows the node, the next open
+        // pushes the size once more.
+        if let node = nodes[number], node.mode == .closed, !node.isPushing, node.answering == 0 { nodes[number] = nil }
         if number.kind == .term { terms.forget(Int(number.row), count: lookups) }
         if number.kind == .view { views.forget(number.view) }
     }

@@ -6,12 +6,12 @@ internal import TransferCore
 ///
 /// Each name has a number, from which its node is derived. The number is computed from the name, so that it is the same
 /// after a restart, and stays assigned while the kernel knows the node. If two names collide (among a hundred names,
-/// with a probability of 1 in 50), the later gets the next free number. Once `capacity` names are stored, each new name
-/// removes the least recently used name that the kernel has forgotten. If the kernel knows all names, the results of
-/// the least recently used one are dropped, and the caller invalidates that name in the kernel.
+/// with a probability of 1 in 50), the later gets the next free number. From `capacity` names on, the names are pruned
+/// each time after half as many new ones: of all but the most recently used, those that the kernel has forgotten are
+/// removed, and the results of the others are dropped, and the caller invalidates these names in the kernel.
 struct SearchTerms: Sendable {
-    /// The number of stored names at which each new name begins to displace an older one. If the kernel knows the older
-    /// name, only its results are removed. A thousand names with fifty results each use 10 MB at most.
+    /// The number of names from which on they are pruned to half of it. A thousand names with fifty results each use
+    /// 10 MB at most.
     static let capacity = 1_000
     /// The maximum number of names that the kernel may know at once. Lookups of further names fail.
     private let limit: Int
@@ -34,23 +34,24 @@ struct SearchTerms: Sendable {
     private var byName: [[UInt8]: Int] = [:]
     /// The number of uses of all names so far.
     private var uses = 0
+    /// The number of names at which the next new one prunes.
+    private var threshold = capacity
 
-    /// - Parameter limit: The maximum number of names in the kernel; by default a quarter of the numbers.
-    init(limit: Int = 1 << 16) { self.limit = limit }
+    init(limit: Int = 1 << 13) { self.limit = limit }
 
     /// Looks up a name, and increments its lookup count.
     ///
-    /// - Returns: The name's number, and in `dropped` another name to invalidate; `nil` if the kernel knows too many
+    /// - Returns: The name's number, and in `dropped` other names to invalidate; `nil` if the kernel knows too many
     ///   names.
-    mutating func lookUp(_ name: String) -> (number: Int, dropped: String?)? {
+    mutating func lookUp(_ name: String) -> (number: Int, dropped: [String])? {
         uses += 1
         let bytes = Array(name.utf8)
         if let number = byName[bytes] {
             terms[number]?.lookups += 1
             terms[number]?.used = uses
-            return (number, nil)
+            return (number, [])
         }
-        let dropped = terms.count >= Self.capacity ? dropOldest() : nil
+        let dropped = terms.count >= threshold ? prune() : []
         guard terms.count < limit else { return nil }
         var number = Self.hash(bytes)
         while terms[number] != nil { number = (number + 1) % Self.numberCount }
@@ -59,23 +60,23 @@ struct SearchTerms: Sendable {
         return (number, dropped)
     }
 
-    /// Drops the least recently used name, preferably one that the kernel does not know.
+    /// Removes or drops all but the most recently used names. Called once for half of `capacity` new names, so that a
+    /// name costs the same however many the kernel knows.
     ///
-    /// - Returns: The name to invalidate, if the kernel knows it. Its number stays assigned.
-    private mutating func dropOldest() -> String? {
-        let oldest = terms.min {
-            ($0.value.lookups > 0 ? 1 : 0, $0.value.used) < ($1.value.lookups > 0 ? 1 : 0, $1.value.used)
+    /// - Returns: The names to invalidate, which the kernel knows. Their numbers stay assigned.
+    private mutating func prune() -> [String] {
+        var dropped: [String] = []
+        for (number, term) in terms.sorted(by: { $0.value.used < $1.value.used }).dropLast(Self.capacity / 2) {
+            if term.lookups == 0 {
+                terms[number] = nil
+                byName[Array(term.name.utf8)] = nil
+            } else {
+                terms[number]?.found = nil
+                dropped.append(term.name)
+            }
         }
-        guard let (number, term) = oldest else { return nil }
-        if term.lookups == 0 {
-            terms[number] = nil
-            byName[Array(term.name.utf8)] = nil
-            return nil
-        }
-        terms[number]?.found = nil
-        // So that the next call chooses another name, if the kernel continues to use this one.
-        terms[number]?.used = uses
-        return term.name
+        threshold = min(limit, max(Self.capacity, terms.count + Self.capacity / 2))
+        return dropped
     }
 
     /// Returns the 32-bit FNV-1a hash, xor-folded to 18 bits as its authors recommend.

@@ -30,7 +30,7 @@ struct SearchFolder: NodeBehaviour {
         guard let (number, dropped) = mount.state.withLock({ $0.kernel.terms.lookUp(name) }) else {
             throw Errno.tooManyOpenFilesInSystem
         }
-        if let dropped { mount.send([.entry(parent: .search, name: dropped)]) }
+        mount.send(dropped.map { .entry(parent: .search, name: $0) })
         return try mount.entry(of: NodeNumber(kind: .term, row: Int64(number)))
     }
 
