@@ -22,12 +22,13 @@ package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
 /// Sends bytes on a socket until all are sent, a non-blocking socket's buffer is full, or the call fails. A closed
 /// connection raises no SIGPIPE.
 ///
+/// - Parameter flags: Further flags of send(2).
 /// - Returns: The number of bytes sent. If that is less than `bytes.count`, errno has the reason.
-package func sendAll(_ bytes: UnsafeRawBufferPointer, to socket: Int32) -> Int {
+package func sendAll(_ bytes: UnsafeRawBufferPointer, to socket: Int32, flags: Int32 = 0) -> Int {
     var done = 0
     while done < bytes.count {
         let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-        let count = retryingInterrupts { send(socket, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL)) }
+        let count = retryingInterrupts { send(socket, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL) | flags) }
         guard count >= 0 else { break }
         done += count
     }

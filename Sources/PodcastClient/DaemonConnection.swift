@@ -18,10 +18,19 @@ package final class DaemonConnection: Sendable {
         var isEnded = false
     }
 
+    /// The bytes that the socket's buffer does not accept, because the daemon does not read.
+    private struct Outgoing {
+        var backlog: [UInt8] = []
+        /// Whether a thread sends the backlog. Meanwhile frames are added to the backlog, in their order.
+        var isDraining = false
+    }
+
+    /// The maximum size of the backlog in bytes: some 300,000 requests. Beyond it, the connection ends.
+    private static let backlogLimit = 32 << 20
+
     private let descriptor: Int32
     private let state = Mutex(State())
-    /// Held while a frame is written, so that the frames of several threads do not interleave.
-    private let sending = Mutex(())
+    private let outgoing = Mutex(Outgoing())
     private let onEvent: @Sendable (Event) -> Void
     private let onClose: @Sendable () -> Void
 
@@ -110,10 +119,35 @@ package final class DaemonConnection: Sendable {
 
     private func write(_ frame: Frame) {
         let bytes = frame.bytes
-        sending.withLock { _ in
+        let drains = outgoing.withLock { outgoing in
+            var sent = 0
+            if !outgoing.isDraining {
+                sent = bytes.withUnsafeBytes { sendAll($0, to: descriptor, flags: Int32(MSG_DONTWAIT)) }
+                if sent == bytes.count { return false }
+            }
+            if outgoing.backlog.count > Self.backlogLimit {
+                close()
+                return false
+            }
+            outgoing.backlog += bytes[sent...]
+            defer { outgoing.isDraining = true }
+            return !outgoing.isDraining
+        }
+        if drains { startThread("podfs-send") { [self] in drain() } }
+    }
+
+    /// Sends the backlog. Only this thread waits for the daemon to read; the callers of `send` never do.
+    private func drain() {
+        while true {
+            let bytes = outgoing.withLock { outgoing in
+                defer { outgoing.backlog = [] }
+                outgoing.isDraining = !outgoing.backlog.isEmpty
+                return outgoing.backlog
+            }
+            if bytes.isEmpty { return }
             let sent = bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
             // The shutdown makes the receiving thread read the end of the stream and fail all outstanding requests.
-            if sent < bytes.count { shutdown(descriptor, Int32(SHUT_RDWR)) }
+            if sent < bytes.count { close() }
         }
     }
 

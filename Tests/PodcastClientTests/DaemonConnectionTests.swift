@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import PodcastClient
 import PodcastProtocol
 import Synchronization
@@ -113,6 +114,31 @@ struct DaemonConnectionTests {
         connection.post(.close, EpisodeReference(episode: 9).payload)
         let frame = try #require(try await server.wait(for: .close).first)
         #expect(EpisodeReference(payload: frame.payload) == EpisodeReference(episode: 9))
+        connection.close()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aDaemonThatDoesNotReadBlocksNoSender() async throws {
+        let frames = Journal<[UInt8]>()
+        let listener = try UnixListener(path: path)
+        defer { listener.stop() }
+        let connection = try connect()
+        // 5 MB, many times the socket's buffer. `start` is called later, so that nobody reads.
+        let payload = [UInt8](repeating: 7, count: 1_000)
+        for index in 0..<5_000 {
+            connection.post(.opened, number: UInt32(index), payload)
+        }
+        listener.start { client in
+            var decoder = FrameDecoder()
+            UnixListener.readAll(client) {
+                decoder.append($0)
+                while let frame = try decoder.next() { frames.append(frame.bytes) }
+            }
+            close(client)
+        }
+        try await waitUntil { frames.entries.count == 5_000 }
+        #expect(
+            frames.entries
+                == (0..<5_000).map { Frame(kind: .opened, number: UInt32($0), payload: payload).bytes })
         connection.close()
     }
 
