@@ -59,6 +59,27 @@ struct DaemonLinkTests {
         link.close()
     }
 
+    @Test func everyOpenThatIsGrantedIsAnsweredOrCancelled() async throws {
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+            if frame.kind == .open { daemon.send(Frame(kind: .grant, number: frame.number)) }
+        }
+        link.send(.read, []) { _ in }
+        try await daemon.wait(for: .read)
+        let answered = Mutex(0)
+        // The cancel competes with the response.
+        for round in 0..<2_000 {
+            let token = link.send(.open, []) { _ in answered.withLock { $0 += 1 } }
+            for _ in 0..<(round % 200) { _ = daemon.isConnected }
+            link.cancel(token)
+        }
+        try await daemon.wait(for: .open, count: 2_000)
+        try await waitUntil {
+            let cancelled = Set(daemon.frames.lazy.filter { $0.kind == .cancel }.map(\.number)).count
+            return cancelled + answered.withLock { $0 } == 2_000
+        }
+        link.close()
+    }
+
     @Test func theObserverIsNotifiedOfConnectionsAndDisconnections() async throws {
         let journal = Journal<String>()
         let task = TaskInfo(

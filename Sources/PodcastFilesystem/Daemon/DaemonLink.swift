@@ -182,7 +182,11 @@ package final class DaemonLink: Sendable {
                 state.disconnects = 0
                 return state.requests.removeValue(forKey: token)
             }
-            guard let request = known else { return }
+            guard let request = known else {
+                // Cancelled after the response had arrived: the daemon must not count the open that it has granted.
+                connection.post(.cancel, number: frame.number)
+                return
+            }
             if frame.kind == .failure {
                 let failure = Failure(payload: frame.payload) ?? Failure(errorNumber: EIO, message: "unknown failure")
                 request.completion(.failure(failure))
