@@ -150,6 +150,9 @@ struct ShowFileTests {
         #expect(try names("Show", ".chapters").contains("2026-01-03 Episode 3.json"))
         #expect(try await content("Show", ".chapters", "2026-01-03 Episode 3.json").contains("Inside"))
         #expect(try await content("Show", "index.html").contains("Inside"))
+        // The file is parsed once, so it is no longer needed.
+        try FileManager.default.removeItem(atPath: "\(mounted.paths.cache)/\(file.name)")
+        #expect(try await content("Show", ".chapters", "2026-01-03 Episode 3.json").contains("Inside"))
         _ = try mounted.library.dropRendition(episode: episode.id, now: 1_700_000_400)
         #expect(mounted.lookup("2026-01-03 Episode 3.json", in: folder) == .error(.noSuchFileOrDirectory))
     }
@@ -175,12 +178,12 @@ struct ShowFileTests {
     }
 
     @Test func onlyTheOwnerAndRootReadTheFeed() async throws {
-        #expect(try names("Show").prefix(5) == ["playlist.m3u8", "index.html", ".feed.json", ".notes", ".chapters"])
+        #expect(try names("Show").prefix(5) == ["playlist.m3u8", ".feed.json", ".notes", ".chapters", "index.html"])
         #expect(mounted.lookup(".feed.xml.txt", in: try mounted.entry("Show").node) == .error(.noSuchFileOrDirectory))
         let alone = try await content("Show", ".feed.json")
         #expect(alone.hasPrefix("{\n  \"health\": {") && alone.hasSuffix("\n  }\n}\n"))
         try keepDocuments()
-        #expect(try names("Show").prefix(4) == ["playlist.m3u8", "index.html", ".feed.json", ".feed.xml.txt"])
+        #expect(try names("Show").prefix(4) == ["playlist.m3u8", ".feed.json", ".feed.xml.txt", ".notes"])
         #expect(try await content("Show", ".feed.xml.txt") == "<rss/>")
         let text = try await content("Show", ".feed.json")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])

@@ -3,8 +3,9 @@
 /// The size in a frame's header tells where the next frame begins, so the content of other frames, such as pictures, is
 /// not read.
 enum ID3Chapters {
-    /// The maximum number of frames that are read, in the tag and in each chapter.
+    /// The maximum number of frames that are read in the tag, and in each chapter.
     private static let frameLimit = 10_000
+    private static let partLimit = 16
     /// The maximum number of bytes of a title or link that are read.
     private static let textLimit = 4 << 10
     /// The maximum size in bytes of a version 2.3 tag with “unsynchronisation”. Such a tag is read completely, to
@@ -61,10 +62,10 @@ enum ID3Chapters {
         return tag
     }
 
-    private static func frames(of tag: Tag, in range: Range<Int64>) -> [Frame] {
+    private static func frames(of tag: Tag, in range: Range<Int64>, limit: Int = frameLimit) -> [Frame] {
         var frames: [Frame] = []
         var offset = range.lowerBound
-        while offset + 10 <= range.upperBound, frames.count < frameLimit,
+        while offset + 10 <= range.upperBound, frames.count < limit,
             let head = tag.bytes.bytes(at: offset, count: 10), head[0] != 0
         {
             // Some writers of 2.4 store plain instead of syncsafe sizes. A size with a high bit set in one of its
@@ -103,7 +104,7 @@ enum ID3Chapters {
         guard milliseconds != 0xFFFF_FFFF else { return nil }
         var chapter = Chapter(start: Double(milliseconds) / 1_000)
         let rest = frame.body.lowerBound + Int64(end) + 17..<frame.body.upperBound
-        for part in frames(of: tag, in: rest) {
+        for part in frames(of: tag, in: rest, limit: partLimit) {
             switch String(decoding: part.name, as: UTF8.self) {
             case "TIT2": chapter.title = chapter.title ?? text(of: part, tag)
             case "WXXX": chapter.link = chapter.link ?? link(of: part, tag)

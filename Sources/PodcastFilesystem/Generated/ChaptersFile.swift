@@ -4,6 +4,7 @@ internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
+internal import Synchronization
 internal import SystemPackage
 internal import TransferCore
 
@@ -55,11 +56,37 @@ struct ChaptersFile: GeneratedFile {
     }
 }
 
+/// The chapters found in complete media files, so that each file is parsed once, also one without chapters.
+struct MediaChapters: Sendable {
+    /// The maximum number of files, and of chapters in all of them: some 10 MB.
+    private static let capacity = (files: 65_536, chapters: 50_000)
+
+    private var known: [EpisodeID: (file: String, chapters: [Chapter])] = [:]
+    private var count = 0
+
+    /// Returns the chapters of a file, which its name and state identify; `nil` if it is not known.
+    subscript(episode: EpisodeID, file: String) -> [Chapter]? {
+        known[episode].flatMap { $0.file == file ? $0.chapters : nil }
+    }
+
+    mutating func add(_ chapters: [Chapter], of episode: EpisodeID, in file: String) {
+        if known.count >= Self.capacity.files || count + chapters.count > Self.capacity.chapters {
+            (known, count) = ([:], 0)
+        }
+        let replaced = known.updateValue((file, chapters), forKey: episode)
+        count += chapters.count - (replaced?.chapters.count ?? 0)
+    }
+}
+
 extension PodcastFilesystem {
     /// Returns the chapters inside an episode's media file; empty unless the file is completely cached.
     func embeddedChapters(of episode: EpisodeID) throws -> [Chapter] {
         guard let opening = try library.opening(of: episode), opening.isComplete, let name = opening.file,
-            let size = opening.fileSize ?? opening.size,
+            let size = opening.fileSize ?? opening.size
+        else { return [] }
+        let file = "\(name) \(opening.fileState ?? "")"
+        if let known = mediaChapters.withLock({ $0[episode, file] }) { return known }
+        guard
             let reader = try? MediaReader(
                 name: name, in: options.cache,
                 expecting: .recorded(opening.fileState.flatMap(FileState.init(text:)), size: size))
@@ -70,7 +97,9 @@ extension PodcastFilesystem {
             }
             return bytes ?? []
         }
-        return EmbeddedChapters.chapters(of: media)
+        let chapters = EmbeddedChapters.chapters(of: media)
+        mediaChapters.withLock { $0.add(chapters, of: episode, in: file) }
+        return chapters
     }
 
     /// Returns the completely cached episodes of a show that have chapters only in their media files.

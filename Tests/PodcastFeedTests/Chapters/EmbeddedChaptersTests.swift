@@ -108,6 +108,18 @@ struct EmbeddedChaptersTests {
             ])
     }
 
+    @Test func onlyTheFirstPartsOfAChapterAreRead() {
+        let parts = (0..<10_000).flatMap { _ in Self.frame("TIT3", [3]) }
+        let bytes = Self.tag(Self.chapter(0, Self.frame("TIT2", [3] + Array("One".utf8)) + parts))
+        var reads = 0
+        let counted = MediaBytes(size: bytes.size) { offset, count in
+            reads += 1
+            return bytes.bytes(at: offset, upTo: count)
+        }
+        #expect(EmbeddedChapters.chapters(of: counted).map(\.title) == ["One"])
+        #expect(reads < 50)
+    }
+
     /// The unsynchronisation flag of the CHAP frame itself also applies to the times in that frame. Times that are not
     /// used are 0xFFFFFFFF.
     @Test func aChapterMayBeUnsynchronised() {
