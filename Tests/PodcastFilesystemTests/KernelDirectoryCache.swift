@@ -2,9 +2,7 @@
 /// names a kernel function models that function.
 struct KernelDirectoryCache {
     struct Entry: Equatable {
-        /// The version of the listing, and the index of the name in it.
-        var listing: Int
-        var index: Int
+        var name: Int
         /// The offset of the next entry.
         var next: UInt64
         /// The length of the entry in a page, in bytes.

@@ -11,8 +11,8 @@ struct ListingSimulation {
         case opening(DirectoryCache.Use)
         case resting
         /// The filesystem has sent these entries, which the kernel has not processed yet. An empty array is the end of
-        /// the listing, `nil` an error.
-        case receiving([KernelDirectoryCache.Entry]?)
+        /// the listing.
+        case receiving([KernelDirectoryCache.Entry])
         /// Closed; the filesystem has not received the release yet.
         case closed
     }
@@ -23,9 +23,6 @@ struct ListingSimulation {
         var activity: Activity
         /// The version of the listing that the filesystem returns to the stream.
         var listing: Int
-        /// The offset that the filesystem reports after the stream's last name; `nil` for the offset that the name's
-        /// index determines.
-        var end: UInt64?
         var isNew = true
         /// The oldest version that the stream may return.
         var earliest: Int
@@ -38,9 +35,7 @@ struct ListingSimulation {
     private var cache = KernelDirectoryCache()
     private var programs: [Program] = []
     private var lastHandle: UInt64 = 0
-    /// The versions from which, as far as the filesystem knows, the kernel's cache may have names.
-    private var known: [(listing: Int, end: UInt64?)] = []
-    /// The current version of the listing. Versions have different numbers of names.
+    /// The current version of the listing. Versions have some names in common.
     private var current = 1
     /// The last version that was reported to the filesystem.
     private var reportedListing = 1
@@ -61,22 +56,24 @@ struct ListingSimulation {
 
     init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-    private static func count(_ listing: Int) -> Int {
-        let count = 3 + listing * 7 % 11
-        let size = KernelDirectoryCache.size(of: (0..<count).map { length(listing, $0) })
+    /// Returns the names in a version, as numbers in ascending order.
+    private static func names(_ listing: Int) -> [Int] {
+        let names = (0..<14).filter { ($0 * 3 + listing * 5) % 7 > 1 }
+        let size = KernelDirectoryCache.size(of: names.map(length))
         // A listing that fills its pages exactly is not cached (`FolderSnapshot.fillsPages`), so it gets one more name.
-        return size % KernelDirectoryCache.pageSize == 0 ? count + 1 : count
+        return size % KernelDirectoryCache.pageSize == 0 ? names + [14] : names
     }
 
-    private static func length(_ listing: Int, _ index: Int) -> Int { 1 + (listing + index) % 3 }
+    private static func length(_ name: Int) -> Int { 1 + name % 3 }
 
-    private static func base(_ listing: Int) -> UInt64 { UInt64(listing) * 100 }
+    /// Returns the entry of a name. Its offset is the same in all versions.
+    private static func entry(_ name: Int) -> KernelDirectoryCache.Entry {
+        KernelDirectoryCache.Entry(name: name, next: UInt64(name) + 1, length: length(name))
+    }
 
-    private static func entry(_ listing: Int, _ index: Int, end: UInt64? = nil) -> KernelDirectoryCache.Entry {
-        let next = base(listing) + UInt64(index) + 1
-        return KernelDirectoryCache.Entry(
-            listing: listing, index: index, next: index == count(listing) - 1 ? end ?? next : next,
-            length: length(listing, index))
+    private func inputs(_ listing: Int) -> DirectoryCache.OpenInputs {
+        DirectoryCacheTests.opening(
+            Int64(listing), count: Self.names(listing).count, at: now, invalidations: invalidations)
     }
 
     mutating func step() {
@@ -110,17 +107,8 @@ struct ListingSimulation {
         hear()
         while !drops.isEmpty { drop() }
         lastHandle += 1
-        let answer = rule.open(
-            lastHandle,
-            DirectoryCache.OpenInputs(
-                listing: Self.base(current), count: Self.count(current), now: now, invalidations: invalidations))
-        if answer.use == .fills { known = [] }
-        if answer.use.usesCache { know(current, end: answer.end) }
-        programs = [
-            Program(
-                handle: lastHandle, activity: .opening(answer.use), listing: current, end: answer.end, earliest: current
-            )
-        ]
+        let use = rule.open(lastHandle, inputs(current))
+        programs = [Program(handle: lastHandle, activity: .opening(use), listing: current, earliest: current)]
         advance(0)
         var asked = 0
         let before = completed
@@ -130,7 +118,7 @@ struct ListingSimulation {
             while case .receiving = programs[0].activity { advance(0) }
         }
         rule.close(lastHandle)
-        (programs, known) = ([], [])
+        programs = []
         return asked > 0
     }
 
@@ -139,21 +127,15 @@ struct ListingSimulation {
         lastHandle += 1
         // A slow thread may have read the previous version, unless a newer one has been reported to the filesystem.
         let listing = Int.random(in: max(reportedListing, current - 1)...current, using: &generator)
-        let answer = rule.open(
-            lastHandle,
-            DirectoryCache.OpenInputs(
-                listing: Self.base(listing), count: Self.count(listing), now: now, invalidations: invalidations))
+        let use = rule.open(lastHandle, inputs(listing))
         if Int.random(in: 0..<20, using: &generator) == 0 {
             rule.abandon(lastHandle)
             return
         }
-        uses[answer.use, default: 0] += 1
-        if answer.use == .fills { known = [] }
-        if answer.use.usesCache { know(listing, end: answer.end) }
-        programs.append(
-            Program(
-                handle: lastHandle, activity: .opening(answer.use), listing: listing, end: answer.end,
-                earliest: listing))
+        uses[use, default: 0] += 1
+        // Until an invalidation is delivered, a stream that shares the cache may get older names.
+        let earliest = use == .shares && !drops.isEmpty ? min(listing, lastDropped) : listing
+        programs.append(Program(handle: lastHandle, activity: .opening(use), listing: listing, earliest: earliest))
     }
 
     /// Informs the filesystem of all changes so far.
@@ -183,7 +165,6 @@ struct ListingSimulation {
         case .receiving(let entries): receive(index, entries)
         case .closed:
             rule.close(programs[index].handle)
-            if rule.isIdle { known = [] }
             programs.remove(at: index)
         }
     }
@@ -193,11 +174,12 @@ struct ListingSimulation {
         programs[index].read = []
         if !programs[index].stream.usesCache {
             programs[index].earliest = max(programs[index].earliest, programs[index].isNew ? 0 : current)
-        } else if drops.isEmpty,
-            programs.indices.allSatisfy({ other in
-                other == index || !programs[other].stream.usesCache || programs[other].listing >= lastDropped
-            })
-        {
+        } else if !drops.isEmpty {
+            // Until the invalidation is delivered, the kernel may have older names.
+            programs[index].earliest = min(programs[index].earliest, lastDropped)
+        } else if programs.indices.allSatisfy({ other in
+            other == index || !programs[other].stream.usesCache || programs[other].listing >= lastDropped
+        }) {
             // No other stream adds older names to the kernel's cache any more.
             programs[index].earliest = max(programs[index].earliest, lastDropped)
         }
@@ -211,58 +193,26 @@ struct ListingSimulation {
     }
 
     /// The filesystem's readdir.
-    private mutating func ask(_ index: Int) -> [KernelDirectoryCache.Entry]? {
+    private mutating func ask(_ index: Int) -> [KernelDirectoryCache.Entry] {
         let handle = programs[index].handle
         let offset = programs[index].stream.position
         let isOutdated = rule.requested(handle)
         if offset == 0, !programs[index].isNew || isOutdated {
-            let isAlone = rule.rewind(handle, to: Self.base(current))
-            if programs[index].listing != current { programs[index].end = nil }
+            rule.rewind(handle, to: DirectoryCacheTests.basis(Int64(current)))
             programs[index].listing = current
-            if isAlone { known = [] }
-            if rule.has(handle) { know(current, end: programs[index].end) }
         }
         programs[index].isNew = false
-        guard let (listing, first, end) = position(of: offset, programs[index]) else { return nil }
-        let count = Self.count(listing)
-        if first == count {
+        let rest = Self.names(programs[index].listing).filter { UInt64($0) >= offset }
+        if rest.isEmpty {
             if rule.finished(handle) { drops.append(reportedListing) }
             return []
         }
-        let last = min(count, first + Int.random(in: 1...6, using: &generator))
-        let entries = (first..<last).map { Self.entry(listing, $0, end: end) }
-        if let next = entries.last?.next { rule.replied(handle, to: next) }
-        return entries
-    }
-
-    /// Returns the version to which an offset belongs, the number of names before it, and the end of the listing.
-    private func position(
-        of offset: UInt64, _ program: Program
-    ) -> (listing: Int, position: Int, end: UInt64?)? {
-        if offset == 0 { return (program.listing, 0, program.end) }
-        for (listing, end) in [(program.listing, program.end)] + known.reversed() {
-            let base = Self.base(listing)
-            if offset == end { return (listing, Self.count(listing), end) }
-            if offset > base, offset <= base + UInt64(Self.count(listing)) {
-                return (listing, Int(offset - base), end)
-            }
-        }
-        return nil
-    }
-
-    /// Records the version of a stream that uses the kernel's cache, and the offset after its last name.
-    private mutating func know(_ listing: Int, end: UInt64?) {
-        if !known.contains(where: { $0.listing == listing }) { known.append((listing, end)) }
+        return rest.prefix(Int.random(in: 1...6, using: &generator)).map(Self.entry)
     }
 
     /// Passes the next entry of an answer, or the end, to the kernel.
-    private mutating func receive(_ index: Int, _ entries: [KernelDirectoryCache.Entry]?) {
+    private mutating func receive(_ index: Int, _ entries: [KernelDirectoryCache.Entry]) {
         let stream = programs[index].stream
-        guard let entries else {
-            programs[index].activity = .resting
-            take(index, [])
-            return
-        }
         guard let first = entries.first else {
             if stream.usesCache { cache.end(at: stream.position) }
             programs[index].activity = .resting
@@ -290,13 +240,14 @@ struct ListingSimulation {
 
     private mutating func check(_ program: Program, _ read: [KernelDirectoryCache.Entry]) {
         completed += 1
-        let listing = read.first?.listing ?? 0
-        if read.map(\.listing) != Array(repeating: listing, count: Self.count(listing))
-            || read.map(\.index) != Array(0..<Self.count(listing))
-        {
-            failures.append("\(program.handle): not one listing: \(read.map { ($0.listing, $0.index) })")
-        } else if listing < program.earliest {
-            failures.append("\(program.handle): \(listing), and \(program.earliest) is the earliest allowed")
+        let names = read.map(\.name)
+        let versions = (program.earliest...current).map { Set(Self.names($0)) }
+        let lasting = versions.dropFirst().reduce(versions[0]) { $0.intersection($1) }
+        let possible = versions.reduce(Set()) { $0.union($1) }
+        if zip(names, names.dropFirst()).contains(where: { $0 >= $1 }) {
+            failures.append("\(program.handle): not in order: \(names)")
+        } else if !lasting.isSubset(of: names) || !possible.isSuperset(of: names) {
+            failures.append("\(program.handle): \(names), of versions since \(program.earliest): \(versions)")
         }
     }
 }

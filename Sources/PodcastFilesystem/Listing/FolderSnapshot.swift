@@ -29,29 +29,38 @@ struct FolderSnapshot: Sendable {
             isBare = true
         }
 
-        /// The node number with generation 0, so that an item keeps its identity when its episode gets a new rendition
-        /// (version of the media file).
-        var identity: NodeNumber { NodeNumber(kind: facts.number.kind, row: facts.number.row) }
+        /// The offset after the item. It is computed from the node's kind and row alone, so that it means the same in
+        /// each listing of the folder: an NFS server opens the folder again for each part of a listing. Rows below 33
+        /// million fit into the `off_t` of a 32-bit program.
+        var offset: UInt64 {
+            let kind = UInt64(facts.number.kind.rawValue)
+            return facts.number.kind.isUniqueInFolder ? kind : UInt64(facts.number.row) << 6 | kind
+        }
     }
 
     /// The folder's node.
-    var number: NodeNumber
-    var items: [Item]
+    let number: NodeNumber
+    /// The items in the order of their offsets.
+    private(set) var items: [Item]
     /// The number of the last change that the items reflect; see `ChangeLog`. The attributes of an item that changed
     /// later are outdated.
-    var change: UInt64 = 0
-    /// The offset before the first name. The first name is `.`, and the offset after it is `base + 1`. Assigned by
-    /// `DirectoryCaches`; 0 for a folder whose names the kernel never caches.
-    var base: UInt64 = 0
-    /// Whether the kernel may cache the names.
-    var isCacheable = false
-    /// The offset after the last name, if it differs from the one computed from `base`; see `DirectoryCache`.
-    var end: UInt64?
-
+    private(set) var change: UInt64
+    /// The inputs of the listing, if the kernel may cache the names.
+    private(set) var basis: DirectoryCaches.Basis?
     /// Whether the names would fill the kernel's cached pages to the last byte. With such a cache, the kernel
     /// reports the end of the folder to a stream whose position is not in the cache, instead of sending a request
     /// (fuse_readdir_cached).
-    var fillsPages: Bool {
+    let fillsPages: Bool
+
+    init(number: NodeNumber, items: [Item], change: UInt64, basis: DirectoryCaches.Basis? = nil) {
+        self.number = number
+        self.items = items.sorted { $0.offset < $1.offset }
+        self.change = change
+        self.basis = basis
+        fillsPages = basis != nil && Self.fillsPages(self.items)
+    }
+
+    private static func fillsPages(_ items: [Item]) -> Bool {
         let page = sysconf(Int32(_SC_PAGESIZE))
         var size = 0
         for length in [1, 2] + items.lazy.map(\.name.utf8.count) {
@@ -63,32 +72,27 @@ struct FolderSnapshot: Sendable {
         return size % page == 0
     }
 
-    /// Returns the offset at which a listing continues after an item.
-    func nextOffset(_ item: Int) -> UInt64 {
-        if let end, item == items.count - 1 { return end }
-        return base + UInt64(item) + 3
-    }
-
-    /// Returns the number of names, including `.` and `..`, that precede an offset; `nil` for an offset of another
-    /// listing.
-    func position(of offset: UInt64) -> Int? {
-        let count = items.count + 2
-        if offset == 0 { return 0 }
-        // A folder whose names the kernel never caches has no other listing: any offset is valid.
-        if base == 0 { return Int(min(offset, UInt64(count))) }
-        if offset == end { return count }
-        return offset > base && offset <= base + UInt64(count) ? Int(offset - base) : nil
+    /// Returns the number of names, including `.` and `..`, that precede an offset. If the name of the offset is gone,
+    /// the listing continues with the next one.
+    func position(of offset: UInt64) -> Int {
+        if offset < 2 { return Int(offset) }
+        var (low, high) = (0, items.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if items[middle].offset <= offset { low = middle + 1 } else { high = middle }
+        }
+        return low + 2
     }
 
     /// Returns these names in their order with the attributes of `other`, a later snapshot of the same folder.
     ///
     /// Items that `other` does not contain, or contains under another name, are listed without attributes.
     func updated(by other: FolderSnapshot) -> FolderSnapshot {
-        let fresh = Dictionary(other.items.map { ($0.identity, $0) }, uniquingKeysWith: { first, _ in first })
+        let fresh = Dictionary(other.items.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
         var copy = self
         copy.change = other.change
         copy.items = items.map { item in
-            if let now = fresh[item.identity], now.name.utf8.elementsEqual(item.name.utf8) { return now }
+            if let now = fresh[item.offset], now.name.utf8.elementsEqual(item.name.utf8) { return now }
             return Item(name: item.name, bare: item.facts.number)
         }
         return copy

@@ -48,14 +48,12 @@ extension PodcastFilesystem {
     ) {
         switch outcome {
         case .success(let snapshot?):
-            let (handle, answer) = state.withLock { state in
+            let (handle, use) = state.withLock { state in
                 let handle = state.files.add(snapshot)
                 let isCurrent = snapshot.change == state.kernel.changes.last
-                let answer = state.kernel.directories.open(number, handle, snapshot, isCurrent: isCurrent)
-                if let end = answer.end { state.files.folders[handle]?.names.end = end }
-                return (handle, answer)
+                return (handle, state.kernel.directories.open(handle, snapshot, isCurrent: isCurrent))
             }
-            let open = OpenReply(handle: handle, keepCache: answer.use.keepsCache, cacheReaddir: answer.use.usesCache)
+            let open = OpenReply(handle: handle, keepCache: use.keepsCache, cacheReaddir: use.usesCache)
             if !request.reply(open: open) {
                 state.withLock { state in
                     state.kernel.directories[number]?.abandon(handle.rawValue)
@@ -77,11 +75,11 @@ extension PodcastFilesystem {
         if let basis, let known = state.withLock({ $0.kernel.directories.names(basis) }) { return known }
         let change = basis?.change ?? state.withLock { $0.kernel.changes.last }
         guard let items = try behaviour.items() else { return nil }
-        var snapshot = FolderSnapshot(number: number, items: items, change: change)
-        guard let basis else { return snapshot }
-        snapshot.isCacheable = !snapshot.fillsPages
-        let isStable = try self.basis(of: number) == basis
-        return state.withLock { $0.kernel.directories.store(snapshot, basis, isStable: isStable) }
+        // If the basis has changed meanwhile, another listing with it may have different names.
+        let stable = try basis.flatMap { try self.basis(of: number) == $0 ? $0 : nil }
+        let snapshot = FolderSnapshot(number: number, items: items, change: change, basis: stable)
+        if stable != nil { state.withLock { $0.kernel.directories.store(snapshot) } }
+        return snapshot
     }
 
     /// Reads the inputs that determine a folder's names.
@@ -100,30 +98,23 @@ extension PodcastFilesystem {
                 defer { state.files.folders[page.handle]?.isNew = false }
                 return (isOutdated, state.files.folders[page.handle], state.kernel.changes.last)
             }
-            guard var folder = open else { throw Errno.badFileDescriptor }
+            guard let folder = open else { throw Errno.badFileDescriptor }
+            var names = folder.names
             // The names are those at the time of opendir(3) or the last rewinddir(3), as in POSIX.
-            if page.offset == 0, !folder.isNew || isOutdated, var fresh = try snapshot(of: number) {
-                if fresh.base == folder.names.base { fresh.end = folder.names.end }
-                folder.names = fresh
+            if page.offset == 0, !folder.isNew || isOutdated, let fresh = try snapshot(of: number) {
+                names = fresh
                 state.withLock { state in
                     state.files.replace(page.handle, with: fresh)
-                    state.kernel.directories.rewind(number, page.handle, to: fresh)
+                    state.kernel.directories[number]?.rewind(page.handle.rawValue, to: fresh.basis)
                 }
-            } else if page.withAttributes, folder.names.change != lastChange {
-                folder.names = try upToDate(folder.names)
-                state.withLock { $0.files.replace(page.handle, with: folder.names) }
+            } else if page.withAttributes, names.change != lastChange {
+                // The kernel caches attributes from a listing for up to a day, so they must not be older than the last
+                // change of which the kernel has been notified.
+                names = names.updated(
+                    by: try snapshot(of: number) ?? FolderSnapshot(number: number, items: [], change: lastChange))
+                state.withLock { $0.files.replace(page.handle, with: names) }
             }
-            var names = folder.names
-            if names.position(of: page.offset) == nil,
-                let others = state.withLock({ $0.kernel.directories.names(of: number, at: page.offset) })
-            {
-                names = page.withAttributes && others.change != lastChange ? try upToDate(others) : others
-            }
-            guard let position = names.position(of: page.offset) else {
-                // No listing has this offset. The error is the one for a removed folder: readdir(3) treats it as the
-                // end of the listing, but the kernel does not cache it as the end.
-                throw Errno.noSuchFileOrDirectory
-            }
+            let position = names.position(of: page.offset)
             let isStale =
                 position == names.items.count + 2
                 && state.withLock { $0.kernel.directories[number]?.finished(page.handle.rawValue) ?? false }
@@ -131,8 +122,7 @@ extension PodcastFilesystem {
             let change = state.withLock { $0.kernel.changes.last }
             request.reply(listing: page) { buffer in
                 guard let reached = fill(&buffer, from: names, position, page) else { return }
-                state.withLock { $0.kernel.directories[number]?.replied(page.handle.rawValue, to: reached) }
-                if let end = names.position(of: reached) { sent = names.items[max(position - 2, 0)..<max(end - 2, 0)] }
+                sent = names.items[max(position - 2, 0)..<max(names.position(of: reached) - 2, 0)]
             }
             if page.withAttributes { invalidate(sent, changedSince: change) }
             if isStale { send([.data(number)]) }
@@ -153,12 +143,6 @@ extension PodcastFilesystem {
         send(changed.map { .attributes($0) })
     }
 
-    /// Returns the names with current attributes. The kernel caches attributes from a listing for up to a day, so they
-    /// must not be older than the last change of which the kernel has been notified.
-    private func upToDate(_ names: FolderSnapshot) throws -> FolderSnapshot {
-        names.updated(by: try snapshot(of: names.number) ?? FolderSnapshot(number: names.number, items: []))
-    }
-
     /// Adds `.`, `..` and the items in order, starting at a position.
     ///
     /// - Returns: The next offset; `nil` if nothing was added.
@@ -167,12 +151,12 @@ extension PodcastFilesystem {
     ) -> UInt64? {
         var last: UInt64?
         if position < 1 {
-            let (own, next) = (folder.number.inode, folder.base + 1)
+            let (own, next) = (folder.number.inode, UInt64(1))
             guard buffer.add(name: ".", inode: own, kind: .directory, nextOffset: next) else { return last }
             last = next
         }
         if position < 2 {
-            let (parent, next) = (behaviour(of: folder.number).parent.inode, folder.base + 2)
+            let (parent, next) = (behaviour(of: folder.number).parent.inode, UInt64(2))
             guard buffer.add(name: "..", inode: parent, kind: .directory, nextOffset: next) else { return last }
             last = next
         }
@@ -180,8 +164,8 @@ extension PodcastFilesystem {
         guard first < folder.items.count else { return last }
         let isCurrent = !page.withAttributes || state.withLock { $0.kernel.isCurrent(since: folder.change) }
         for index in first..<folder.items.count {
-            let next = folder.nextOffset(index)
             let item = folder.items[index]
+            let next = item.offset
             let number = item.facts.number
             if item.isBare || !page.withAttributes {
                 let kind = behaviour(of: number).form.kind
@@ -210,7 +194,7 @@ extension PodcastFilesystem {
 
     package func releasedir(_ request: consuming Request, node: NodeID, handle: FileHandle) {
         state.withLock { state in
-            if let number = NodeNumber(node) { state.kernel.directories.close(number, handle) }
+            if let number = NodeNumber(node) { state.kernel.directories[number]?.close(handle.rawValue) }
             state.files.folders[handle] = nil
         }
         options.onWork()

@@ -69,6 +69,16 @@ package struct NodeNumber: Sendable, Hashable {
         /// The feeds of a show and of a view for other people's podcast clients; the row is the show's or the view's.
         case showFeed = 32
         case viewFeed = 33
+
+        /// Whether a folder contains one node of this kind at most.
+        var isUniqueInFolder: Bool {
+            switch self {
+            case .viewPlaylist, .viewNoMedia, .viewPage, .viewFeed, .tags, .tagged, .search, .playlist, .page,
+                .feedJSON, .feedXML, .notesFolder, .chaptersFolder, .alternates, .cover, .showFeed:
+                true
+            default: false
+            }
+        }
     }
 
     package let node: NodeID

@@ -1,7 +1,7 @@
 internal import Platform
 
 /// A model of the kernel's cache of one folder's names. It decides how directory streams (opendir(3)) of the folder are
-/// opened. A listing is the folder's names at one time, with the offsets assigned to them.
+/// opened. A listing is the folder's names at one time.
 ///
 /// The kernel caches the names that it lists for streams opened with FOPEN_CACHE_DIR. All these streams fill the same
 /// cache, and each of them that reads from the start gets the names from it (fuse_readdir_cached in
@@ -11,24 +11,16 @@ internal import Platform
 ///   a stream uses the cache only if all other open streams that use it have the same listing.
 /// - The opens of two streams may return in another order than their replies. So after the reply to an open that clears
 ///   the cache, no other stream may use the cache until the next request of the clearing stream.
-/// - The kernel caches an entry only if its offset follows that of the last cached one. `DirectoryCaches` therefore
-///   gives no two listings a common offset: the cache never mixes two listings, and a stream of one does not continue
-///   in another.
+/// - The kernel caches an entry if its offset follows that of the last cached one. An entry has the same offset in all
+///   listings, so a cache that is filled across a change has names of two listings. It is dropped as soon as it is
+///   complete.
 /// - If the cache is cleared while it is partially filled, the kernel continues to wait for the entry after the last
 ///   cached one, and caches no other: the cache stays empty until the kernel forgets the folder. So the cache is
-///   cleared only while no stream that may fill it is open, except after `change`. If a stream was closed before the
-///   end of its names, the next listing ends at the offset for which the kernel waits: the kernel then considers the
-///   cache complete, finds that it is empty, and fills it from the start.
+///   cleared only when it is complete or empty. If a stream was closed before the end of its names, a stream of the
+///   next listing completes the cache, which is then dropped.
 ///
 /// The functions have no side effects outside this value: the caller acts on their results.
 struct DirectoryCache: Sendable, Equatable {
-    /// The way to open a stream.
-    struct Answer: Sendable, Equatable {
-        var use: Use
-        /// The offset to report after the stream's last name; `nil` for the offset that its listing assigned.
-        var end: UInt64?
-    }
-
     /// The use of the kernel's cache by a stream.
     enum Use: Sendable, Equatable {
         /// The stream clears the kernel's cache and fills it again.
@@ -46,8 +38,8 @@ struct DirectoryCache: Sendable, Equatable {
 
     /// The inputs known when a stream is opened.
     struct OpenInputs: Sendable, Equatable {
-        /// The stream's listing, identified by the offset below its first entry.
-        var listing: UInt64
+        /// The inputs of the stream's listing.
+        var listing: DirectoryCaches.Basis
         /// The number of its names, including `.` and `..`.
         var count: Int
         /// The time on `SystemClock.monotonic`.
@@ -65,47 +57,36 @@ struct DirectoryCache: Sendable, Equatable {
 
     /// The inputs of the last stream that filled the cache, or that shared a partially filled one when `hasAttributes`
     /// was false; `nil` before the first stream, after the kernel rejected the opendir reply of the filling stream,
-    /// and after an open stream was rewound to another listing.
+    /// and once the cache may have names of two listings.
     private var lastFill: OpenInputs?
     /// The stream that clears the cache, until the kernel is known to have done so.
     private var clearingStream: UInt64?
-    /// The streams that use the cache, by handle.
-    private var streams: [UInt64: Stream] = [:]
+    /// The streams that use the cache, by handle, with whether the cache has to be dropped when they reach the end:
+    /// names have changed, or the cache has names of another listing.
+    private var streams: [UInt64: Bool] = [:]
     /// Whether a stream has reached the end of its names since the cache was cleared: the kernel may have all of them.
     private var isFilled = false
-    /// The offset after the last names sent, until a stream has reached the end.
-    private var reached: UInt64?
-    /// The offset of the entry that the kernel expects next, which no open stream will send.
-    private var awaited: UInt64?
-    /// The `Answer.end` of the streams that have the listing of `lastFill`.
-    private var end: UInt64?
-
-    private struct Stream: Sendable, Equatable {
-        var listing: UInt64
-        /// Whether names have changed since the listing.
-        var isOutdated = false
-    }
+    /// Whether names were requested since, but not to the end.
+    private var isPartial = false
 
     /// Opens a stream; must be called before the reply to the opendir.
-    mutating func open(_ handle: UInt64, _ inputs: OpenInputs) -> Answer {
+    mutating func open(_ handle: UInt64, _ inputs: OpenInputs) -> Use {
         if let lastFill, lastFill.listing == inputs.listing, clearingStream == nil {
             let hasAttributes = hasAttributes(of: lastFill, inputs)
             // As long as the cache is incomplete, the kernel requests the names, and gets their attributes with them.
             if hasAttributes || !isFilled {
                 if !hasAttributes { self.lastFill = inputs }
-                streams[handle] = Stream(listing: inputs.listing)
-                return Answer(use: .shares, end: end)
+                streams[handle] = false
+                return .shares
             }
         }
-        guard streams.isEmpty else { return Answer(use: .bypasses) }
-        streams[handle] = Stream(listing: inputs.listing)
-        lastFill = inputs
+        guard streams.isEmpty else { return .bypasses }
+        streams[handle] = isPartial
+        lastFill = isPartial ? nil : inputs
+        if isPartial { return .shares }
         clearingStream = handle
-        awaited = awaited ?? reached
-        // Report the offset only if it belongs to an older listing. Then no stream will send a name at that offset.
-        end = awaited.flatMap { $0 <= inputs.listing ? $0 : nil }
-        (isFilled, reached) = (false, nil)
-        return Answer(use: .fills, end: end)
+        isFilled = false
+        return .fills
     }
 
     /// Whether the kernel still has enough of the attributes that were sent with the names; see `maxAge` and `share`.
@@ -122,41 +103,29 @@ struct DirectoryCache: Sendable, Equatable {
 
     /// Records that a stream requests names.
     ///
-    /// - Returns: Whether the names have changed: a stream that reads from the start must then get the current ones,
-    ///   since older ones would fill the cache after the invalidation.
+    /// - Returns: Whether the names have changed: a stream that reads from the start must then get the current ones.
     mutating func requested(_ handle: UInt64) -> Bool {
         if clearingStream == handle { clearingStream = nil }
-        return streams[handle]?.isOutdated ?? false
-    }
-
-    /// Records that names are sent, up to this offset.
-    mutating func replied(_ handle: UInt64, to offset: UInt64) {
-        if !isFilled, awaited == nil, streams[handle] != nil { reached = offset }
+        guard let isOutdated = streams[handle] else { return false }
+        if !isFilled { isPartial = true }
+        return isOutdated
     }
 
     /// Records that a request of a stream has reached the end of its names.
     ///
     /// - Returns: Whether the kernel must drop its cache, after the reply.
     mutating func finished(_ handle: UInt64) -> Bool {
-        guard let stream = streams[handle] else { return false }
-        isFilled = !stream.isOutdated
-        reached = nil
-        if stream.listing == lastFill?.listing { awaited = nil }
-        return stream.isOutdated
+        guard let isOutdated = streams[handle] else { return false }
+        (isFilled, isPartial) = (!isOutdated, false)
+        return isOutdated
     }
 
     /// Rewinds a stream, possibly to another listing.
-    ///
-    /// - Returns: Whether it is the only stream, so that the kernel can have no other listing completely cached.
-    mutating func rewind(_ handle: UInt64, to listing: UInt64) -> Bool {
-        guard let old = streams[handle] else { return false }
-        streams[handle] = Stream(listing: listing)
-        // The kernel may have cached either of the two listings.
-        if old.listing != listing { lastFill = nil }
-        return streams.count == 1
+    mutating func rewind(_ handle: UInt64, to listing: DirectoryCaches.Basis?) {
+        guard streams[handle] != nil, lastFill == nil || lastFill?.listing != listing else { return }
+        streams[handle] = true
+        lastFill = nil
     }
-
-    func has(_ handle: UInt64) -> Bool { streams[handle] != nil }
 
     /// Records changed names. An open stream must return them after its next rewinddir(3), so the kernel must send a
     /// request then.
@@ -164,7 +133,7 @@ struct DirectoryCache: Sendable, Equatable {
     /// - Returns: Whether the kernel must drop its cache now. If the cache is being filled, `finished` returns true
     ///   later instead.
     mutating func change() -> Bool {
-        for handle in streams.keys { streams[handle]?.isOutdated = true }
+        for handle in streams.keys { streams[handle] = true }
         guard !streams.isEmpty else { return false }
         defer { isFilled = false }
         return isFilled
@@ -175,6 +144,6 @@ struct DirectoryCache: Sendable, Equatable {
         if clearingStream == handle { clearingStream = nil }
     }
 
-    /// Whether no stream uses the cache. The value can then be discarded: the next stream fills the cache again.
+    /// Whether no stream uses the cache.
     var isIdle: Bool { streams.isEmpty }
 }
