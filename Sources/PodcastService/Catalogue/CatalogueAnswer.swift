@@ -1,5 +1,5 @@
-internal import Platform
 internal import Foundation
+internal import Platform
 internal import PodcastFeed
 internal import TransferCore
 

@@ -1,5 +1,5 @@
-internal import Platform
 internal import Foundation
+internal import Platform
 package import PodcastFeed
 package import PodcastLibrary
 
