@@ -323,7 +323,7 @@ import Testing
         expect(try await examine(), "cache", "problem", "must stay free", remedy: "free space on the disk")
         let show = try await MountedShow(episodes: 1, isMounted: false)
         let home = show.home
-        let pinned = try await home.run("set", "\(MountedShow.show)/1", "pinned=true")
+        let pinned = try await home.run("set", MountedShow.show, "pinned=all")
         try #require(pinned.exitCode == 0, "\(pinned.error)")
         let downloaded = try await home.run("download", "--wait", MountedShow.show)
         try #require(downloaded.exitCode == 0, "\(downloaded.error)")

@@ -99,6 +99,9 @@ struct ListingSimulation {
     /// Changes the names, without a report to the filesystem.
     mutating func change() { current += 1 }
 
+    /// Changes the names and changes them back, without a report to the filesystem.
+    mutating func changeAndRestoreNames() { current += 7 }
+
     /// Reports all changes, then lists the folder with a single program: to the end, or until the filesystem has
     /// answered `answers` requests for names.
     ///

@@ -118,7 +118,7 @@ struct ListingTests {
         let show = try mounted.entry("Show").node
         let handle = try mounted.opendir(show)
         let whole = try #require(mounted.list(show, handle))
-        let (changed, renamed) = (try mounted.episode(2), try mounted.episode(3))
+        let (changed, renamed) = (try mounted.episode(18), try mounted.episode(19))
         try mounted.library.confirm(episode: changed.id, size: 99_999, now: 1_700_000_100)
         try mounted.library.renameEpisode(id: renamed.id, to: "Renamed")
         let event = Event(sequence: 1, time: 1_700_000_100, .episode(changed.id, formerName: nil))

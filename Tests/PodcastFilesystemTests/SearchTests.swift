@@ -202,7 +202,7 @@ struct SearchTests {
         #expect(try await names(term, mounted) == ["One"])
         let show = try mounted.entry(".search", "tide", "One").node
         #expect(mounted.lookup(Self.episode, in: show) == .error(.noSuchFileOrDirectory))
-        let expected = [3, 2, 1].map { "2026-01-0\($0) Episode \($0).mp3" }
+        let expected = [1, 2, 3].map { "2026-01-0\($0) Episode \($0).mp3" }
         #expect(try await names(show, mounted) == expected)
         #expect(try await names(show, mounted) == expected)
         #expect(found.daemon.commands == [.searchFolder(term: "tide"), .fetchShow(podcast: found.ids[0])])

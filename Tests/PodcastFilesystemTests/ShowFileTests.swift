@@ -118,7 +118,7 @@ struct ShowFileTests {
     }
 
     @Test func chaptersOfTheFeedAreFiles() async throws {
-        #expect(try names("Show", ".chapters") == ["2026-01-02 Episode 2.json", "2026-01-01 Episode 1.json"])
+        #expect(try names("Show", ".chapters") == ["2026-01-01 Episode 1.json", "2026-01-02 Episode 2.json"])
         let text = try await content("Show", ".chapters", "2026-01-02 Episode 2.json")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         let chapters = try #require(json["chapters"] as? [[String: Any]])
@@ -151,7 +151,8 @@ struct ShowFileTests {
         #expect(try await content("Show", ".chapters", "2026-01-03 Episode 3.json").contains("Inside"))
         #expect(try await content("Show", "index.html").contains("Inside"))
         // The file is parsed once, so it is no longer needed.
-        try FileManager.default.removeItem(atPath: "\(mounted.paths.cache)/\(file.name)")
+        try FileManager.default.removeItem(
+            atPath: ContentCache.path(of: file.name, in: FilePath(mounted.paths.cache)).string)
         #expect(try await content("Show", ".chapters", "2026-01-03 Episode 3.json").contains("Inside"))
         _ = try mounted.library.dropRendition(episode: episode.id, now: 1_700_000_400)
         #expect(mounted.lookup("2026-01-03 Episode 3.json", in: folder) == .error(.noSuchFileOrDirectory))

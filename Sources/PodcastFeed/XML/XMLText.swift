@@ -44,7 +44,8 @@ package struct XMLText: Sendable {
             case "\"": write("&quot;")
             // Parsers read these as spaces in an attribute, and a carriage return as a line feed, unless escaped.
             case "\t", "\n", "\r": write("&#\(scalar.value);")
-            case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": break
+            // References to C1 controls are read as characters of Windows-1252, as in HTML.
+            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{FFFE}", "\u{FFFF}": break
             // A terminal that displays the file would obey it, or turn the text around it.
             case _ where PlainText.isHarmful(scalar): write("&#\(scalar.value);")
             default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)

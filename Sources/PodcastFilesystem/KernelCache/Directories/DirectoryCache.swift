@@ -17,7 +17,8 @@ internal import Platform
 /// - If the cache is cleared while it is partially filled, the kernel continues to wait for the entry after the last
 ///   cached one, and caches no other: the cache stays empty until the kernel forgets the folder. So the cache is
 ///   cleared only when it is complete or empty. If a stream was closed before the end of its names, a stream of the
-///   next listing completes the cache, which is then dropped.
+///   next listing completes the cache, which is then dropped. If the name for which the kernel waits is gone, the
+///   kernel caches no names of the folder until it forgets it.
 ///
 /// The functions have no side effects outside this value: the caller acts on their results.
 struct DirectoryCache: Sendable, Equatable {
