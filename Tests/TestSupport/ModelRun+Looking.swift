@@ -132,9 +132,6 @@ extension ModelRun {
         ] + (tree.names(in: path) ?? []).sorted { Self.order($0) < Self.order($1) }
     }
 
-    /// The kinds of node of which a folder contains one at most.
-    private static let uniqueKinds: Set<UInt64> = [7, 8, 9, 10, 11, 14, 16, 21, 22, 23, 24, 27, 30, 32, 33, 34]
-
     /// Returns the key by which a folder's names are ordered: first the files and folders that each folder has once,
     /// then by row and kind, the parts of an inode number.
     private static func order(_ name: ModelName) -> UInt64 {
@@ -356,3 +353,6 @@ extension ModelRun {
         }
     }
 }
+
+/// The kinds of node of which a folder contains one at most.
+private let uniqueKinds: Set<UInt64> = [7, 8, 9, 10, 11, 14, 16, 21, 22, 23, 24, 27, 30, 32, 33, 34]
