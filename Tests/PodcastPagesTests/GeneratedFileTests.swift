@@ -71,7 +71,9 @@ struct NotesPageTests {
         #expect(text.hasPrefix("<!DOCTYPE html>\n<html lang=\"de\">\n<head>\n<meta charset=\"utf-8\">\n"))
         #expect(text.contains("http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"))
         #expect(text.contains("<title>&lt;E&gt; &amp; more</title>"))
-        #expect(text.contains("<a href=\"../index.html#e1\">A &lt;Show&gt;</a></nav>\n<main>\n<h1 dir=\"auto\">"))
+        #expect(
+            text.contains(
+                "<a href=\"../index.html#e1\" dir=\"auto\">A &lt;Show&gt;</a></nav>\n<main>\n<h1 dir=\"auto\">"))
         #expect(text.contains("20 Nov 2026</time></span><span>1h05m</span></p>"))
         #expect(text.contains("dir=\"auto\">\n<p>Hello</p><h2>One</h2><h2>Two</h2>\n</div>\n</main>\n"))
         #expect(!text.contains("alert(1)") && !text.contains("onclick"))

@@ -328,7 +328,7 @@ struct ShelfPageTests {
         played[0].played = true
         let latest = ViewPage(.latest, played, shows: [1: show])
         #expect(!String(decoding: latest.bytes, as: UTF8.self).contains("data-at"))
-        #expect(list.contains("<span class=\"from\">T</span>") && list.contains("<span>30:00 left</span>"))
+        #expect(list.contains("<span class=\"from\" dir=\"auto\">T</span>") && list.contains("<span>30:00 left</span>"))
         #expect(
             String(decoding: ViewPage(.unplayed, [], shows: [:]).bytes, as: UTF8.self).contains("Everything has been"))
     }
