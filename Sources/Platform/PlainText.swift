@@ -11,8 +11,8 @@ package enum PlainText {
     }
 
     /// Returns whether the character is a control or a mark that changes the text direction: with the marks these are
-    /// all characters with Bidi_Control in the Unicode Character Database. Marks reverse nothing and occur in Arabic and
-    /// Hebrew titles, so pages and names retain them.
+    /// all characters with Bidi_Control in the Unicode Character Database. Marks reverse nothing and occur in Arabic
+    /// and Hebrew titles, so pages and names retain them.
     package static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
         isControl(scalar) || [0x061C, 0x200E, 0x200F].contains(scalar.value)
     }

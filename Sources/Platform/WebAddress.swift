@@ -45,6 +45,7 @@ package struct WebAddress: Sendable, Hashable {
         var colon = 0
     }
 
+    /// Parses an address, or throws the reason why it is refused.
     package init(_ text: String) throws(Problem) {
         parts = try Self.scan(text)
         guard let url = CurlURL(text), let host = url[CURLUPART_HOST], let port = url.port else { throw .host }

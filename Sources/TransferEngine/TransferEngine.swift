@@ -138,7 +138,8 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Cancels the tasks of files; present bytes stay. The events of the cancellation are delivered before this returns.
+    /// Cancels the tasks of files; present bytes stay. The events of the cancellation are delivered before this
+    /// returns.
     ///
     /// - Returns: The files whose bytes are all present, so that their tasks complete instead.
     @discardableResult
@@ -271,8 +272,8 @@ package final class TransferEngine: Sendable {
         }
     }
 
-    /// Returns the number of iterations of the engine's loop. All earlier calls have been handled then, and their events
-    /// delivered; loading for a task may still be pending.
+    /// Returns the number of iterations of the engine's loop. All earlier calls have been handled then, and their
+    /// events delivered; loading for a task may still be pending.
     @discardableResult
     package func rounds() async -> Int {
         await withCheckedContinuation { continuation in

@@ -205,8 +205,8 @@ import Testing
                 title: title, subscriptions: [.init(url: "https://x.example/&?a=b&c", title: title, link: link)])
             #expect(!document.contains { $0 < 0x20 && $0 != 0x0A })
             let list = try OPML.parse(document)
-            // Characters that XML does not allow, and C1 controls, are removed; white space, including the no-break space, becomes one
-            // space.
+            // Characters that XML does not allow, and C1 controls, are removed; white space, including the no-break
+            // space, becomes one space.
             let expected = title.unicodeScalars
                 .filter { $0.value >= 0x20 || "\t\n\r".unicodeScalars.contains($0) }
                 .filter { $0 != "\u{FFFE}" && $0 != "\u{FFFF}" && !(0x7F...0x9F).contains($0.value) }

@@ -225,8 +225,8 @@ private final class Subject {
 
     // MARK: Random requests
 
-    /// Whatever connections do, no pool exceeds its limits, no connection waits that could start, and those of one host
-    /// and priority start in order of arrival.
+    /// Simulates random requests: no pool exceeds its limits, no connection waits that could start, and those of one
+    /// host and priority start in order of arrival.
     @Test func theLimitsAndTheOrderHoldForRandomRequests() {
         var random = SeededGenerator(seed: 7)
         var limits = ConnectionPools.Limits()

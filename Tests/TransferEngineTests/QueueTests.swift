@@ -6,7 +6,7 @@ import TransferCore
 
 @testable import TransferEngine
 
-/// What queued downloads cost: no descriptor, no buffer, no work in each iteration of the engine's loop.
+/// The cost of queued downloads: no descriptor, no buffer, no work in each iteration of the engine's loop.
 @Suite struct QueueTests {
     private let content = TestContent(seed: 94, size: 200_000)
     private static let count: Int64 = 300

@@ -22,6 +22,7 @@ package struct DownloadTable: Sendable {
 
     package var values: some Sequence<DownloadTask> { parts.lazy.flatMap(\.values) }
 
+    /// The download of a medium, if there is one.
     package subscript(_ media: MediaID) -> DownloadTask? {
         get { parts[Self.part(of: media)][media] }
         set {

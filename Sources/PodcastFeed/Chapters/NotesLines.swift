@@ -10,8 +10,8 @@ package enum NotesLines {
     /// The elements that are not displayed and whose content is text only.
     private static let hidden: Set<String> = ["script", "style", "title", "textarea", "xmp", "noframes", "iframe"]
 
-    /// Returns the lines that are not blank. Comments, hidden elements and tags are removed, character references are replaced, and white space is
-    /// collapsed.
+    /// Returns the lines that are not blank. Comments, hidden elements and tags are removed, character references are
+    /// replaced, and white space is collapsed.
     ///
     /// - Parameter limit: The maximum number of bytes read.
     package static func lines(of notes: String, limit: Int) -> [String] {

@@ -1,5 +1,5 @@
-/// A decoder of a document in any encoding to UTF-8, piece by piece. Bytes that are invalid in a document of UTF-8 remain,
-/// for `UTF8Cleaner`.
+/// A decoder of a document in any encoding to UTF-8, piece by piece. Bytes that are invalid in a document of UTF-8
+/// remain, for `UTF8Cleaner`.
 ///
 /// Not thread-safe.
 final class DocumentDecoder {
@@ -88,12 +88,14 @@ package struct TextDecoder {
         return decoder.decode(bytes) + decoder.finish()
     }
 
+    /// Returns the text of the next piece of the document.
     package mutating func decode(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         bytes.withUnsafeBytes { decoder.decode($0) { clean($0, &text) } }
         return text
     }
 
+    /// Returns the rest of the text at the end of the document.
     package mutating func finish() -> [UInt8] {
         var text: [UInt8] = []
         decoder.finish { clean($0, &text) }

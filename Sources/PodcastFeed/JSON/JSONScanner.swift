@@ -3,6 +3,7 @@
 /// Strict about syntax, except that unusual numbers (`01`, `.5`) and control characters in strings are accepted. Limits
 /// the nesting depth and the number of stored values.
 package struct JSONScanner {
+    /// A JSON value.
     package enum Value {
         case null
         case bool(Bool)

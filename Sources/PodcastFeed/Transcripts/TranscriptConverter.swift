@@ -2,8 +2,8 @@
 /// (https://github.com/Podcastindex-org/podcast-namespace/blob/main/docs/examples/transcripts/transcripts.md), SubRip,
 /// and WebVTT itself, which is passed through.
 ///
-/// The encoding and the format are detected from the first bytes, since servers and feeds often state a wrong one. Memory does not grow
-/// with the transcript: only unfinished cues are retained, and `textLimit` limits their text.
+/// The encoding and the format are detected from the first bytes, since servers and feeds often state a wrong one.
+/// Memory does not grow with the transcript: only unfinished cues are retained, and `textLimit` limits their text.
 package struct TranscriptConverter {
     private enum Format {
         /// There is no text yet.

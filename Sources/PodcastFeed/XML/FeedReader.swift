@@ -115,8 +115,8 @@ struct FeedReader: ~Copyable {
         text.append(bytes, isMarkup: isMarkup && !text.isPlain)
     }
 
-    /// Whether the `type` of Atom's `content`, `summary` and `subtitle`, or of Media RSS's `description`, is plain text.
-    /// Text without a type is HTML, although Atom specifies plain text, since many feeds omit the type of HTML.
+    /// Whether the `type` of Atom's `content`, `summary` and `subtitle`, or of Media RSS's `description`, is plain
+    /// text. Text without a type is HTML, although Atom specifies plain text, since many feeds omit the type of HTML.
     private static func isPlain(_ type: FeedBytes?) -> Bool {
         type.flatMap(MIMEType.essence).map { ["text", "text/plain", "plain"].contains($0) } ?? false
     }

@@ -30,8 +30,8 @@ struct TextCollector: ~Copyable {
 
     /// Appends text, up to the limit.
     ///
-    /// - Parameter isMarkup: Whether the characters `&` and `<`, which the scanner has decoded, are markup. They are not
-    ///   in plain text, nor inside a child element, whose own tags are appended as markup.
+    /// - Parameter isMarkup: Whether the characters `&` and `<`, which the scanner has decoded, are markup. They are
+    ///   not in plain text, nor inside a child element, whose own tags are appended as markup.
     mutating func append(_ bytes: FeedBytes, isMarkup: Bool) {
         if bytes.isEmpty { return }
         let room = limit - buffer.count

@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// It replaces the readers of GRDB's own pool, which queries the schema version before every read. This second
 /// statement costs as much as the lookup of one row. The reads here do not depend on GRDB's knowledge of the schema,
-/// and SQLite itself prepares a statement again after a change of the schema (https://www.sqlite.org/c3ref/prepare.html).
+/// and SQLite itself prepares a statement again after a change of the schema
+/// (https://www.sqlite.org/c3ref/prepare.html).
 ///
 /// Thread-safe. A nested read uses another connection.
 final class ReaderConnections: Sendable {

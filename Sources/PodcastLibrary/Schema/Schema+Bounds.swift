@@ -1,8 +1,8 @@
 import GRDB
 
 extension Schema {
-    /// Replaces impossible numbers, which only a damaged disk produces. Swift code clamps the numbers that it reads, but
-    /// SQL statements increment some columns directly, and SQLite refuses to store a sum beyond 64 bits: such a row
+    /// Replaces impossible numbers, which only a damaged disk produces. Swift code clamps the numbers that it reads,
+    /// but SQL statements increment some columns directly, and SQLite refuses to store a sum beyond 64 bits: such a row
     /// could no longer be updated.
     ///
     /// Runs when the library is opened for writing. These tables are small: a row for each show, or for each episode

@@ -236,14 +236,16 @@ extension Library {
 
     // MARK: Recorded actions
 
-    /// The maximum number of recorded actions, and of recorded actions whose timestamps were clamped. It limits the size
-    /// of the database if a server invents actions. A person who plays ten episodes a day reaches it in three years.
+    /// The maximum number of recorded actions, and of recorded actions whose timestamps were clamped. It limits the
+    /// size of the database if a server invents actions. A person who plays ten episodes a day reaches it in three
+    /// years.
     private static let maxActions = 10_000
     /// The maximum number of parked states, for the same reason.
     private static let maxParked = 10_000
 
-    /// Records an action. Returns `false` if the action must not be applied: its timestamp was clamped when it was first
-    /// received (a timestamp in the future was replaced by the time of receipt), or would be and cannot be recorded.
+    /// Records an action. Returns `false` if the action must not be applied: its timestamp was clamped when it was
+    /// first received (a timestamp in the future was replaced by the time of receipt), or would be and cannot be
+    /// recorded.
     ///
     /// - Parameter room: The number of clamped actions that can still be recorded.
     private static func needsApplying(

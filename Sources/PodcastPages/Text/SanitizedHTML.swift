@@ -131,8 +131,8 @@ package enum SanitizedHTML {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 
-    /// Returns the HTML without the attributes of a tag after some hundred. libxml2 compares each attribute of a tag with
-    /// all earlier ones: a tag of 256 KiB took 4.5 s.
+    /// Returns the HTML without the attributes of a tag after some hundred. libxml2 compares each attribute of a tag
+    /// with all earlier ones: a tag of 256 KiB took 4.5 s.
     static func boundingAttributes(of html: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(html.count)

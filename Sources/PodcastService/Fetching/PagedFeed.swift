@@ -92,7 +92,8 @@ package struct PagedFeed: Sendable {
         follow(page.next)
     }
 
-    /// Records that the page at `next` could not be fetched. The items of earlier pages stay, and `feed.isWhole` is `false`.
+    /// Records that the page at `next` could not be fetched. The items of earlier pages stay, and `feed.isWhole` is
+    /// `false`.
     package mutating func fail(_ message: String) {
         guard next != nil else { return }
         stop("page \(pages + 1): \(message); that page and later ones are ignored")

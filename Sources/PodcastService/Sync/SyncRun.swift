@@ -80,9 +80,8 @@ struct SyncRun: Sendable {
 
     // MARK: Actions
 
-    /// Applies the parked states whose episodes have appeared, then fetches the actions of other devices and merges them
-    /// into the library. Also returns a clock: the local time and
-    /// the server's time when the response arrived.
+    /// Applies the parked states whose episodes have appeared, then fetches the actions of other devices and merges
+    /// them into the library. Also returns a clock: the local time and the server's time when the response arrived.
     func fetchActions(now: @Sendable () async -> Int64) async throws -> (applied: AppliedActions, clock: SyncClock) {
         try library.unpark(now: await now())
         let window = account.episodes

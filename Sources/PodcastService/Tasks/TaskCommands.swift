@@ -133,8 +133,8 @@ final class TaskCommands: ServicePart {
             })
     }
 
-    /// Removes the cache files of episodes, and cancels the episodes' tasks. Does nothing for an episode without a cache
-    /// file.
+    /// Removes the cache files of episodes, and cancels the episodes' tasks. Does nothing for an episode without a
+    /// cache file.
     ///
     /// - Returns: an error message for each episode that a program has open.
     func dropBytes(of episodes: [Episode]) async throws -> [EpisodeID: String] {

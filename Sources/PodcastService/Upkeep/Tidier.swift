@@ -49,8 +49,8 @@ final class Tidier: ServicePart {
         if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { [self] in await drop(plan, of: podcast) } }
     }
 
-    /// Divides the episodes of a show, and the buried ones that its feed lists, into those that `keep` retains and those
-    /// that it excludes or that can no longer be read.
+    /// Divides the episodes of a show, and the buried ones that its feed lists, into those that `keep` retains and
+    /// those that it excludes or that can no longer be read.
     func divide(
         _ podcast: ShowID, _ keep: Keep
     ) throws -> (staying: [RetainedEpisode], leaving: [RetainedEpisode]) {
@@ -106,8 +106,8 @@ final class Tidier: ServicePart {
         try library.record(keep: code)
     }
 
-    /// Cancels or evicts automatic downloads that are no longer selected. Open files and pinned episodes stay, and so do
-    /// episodes that a person has requested since the plan was made.
+    /// Cancels or evicts automatic downloads that are no longer selected. Open files and pinned episodes stay, and so
+    /// do episodes that a person has requested since the plan was made.
     private func drop(_ plan: AutoDownload, of podcast: ShowID) async {
         func automatic(_ episodes: [EpisodeID]) throws -> [Episode] {
             let facts = try RetainedEpisode.all(of: podcast, in: library)

@@ -259,7 +259,7 @@ extension Doctor {
             return .problem("cache", "\(above): \(error)", remedy: "check whether its disk is mounted")
         }
         // Like the daemon's, the sum has neither art nor checkpoints.
-        let used = (try? installation.library()?.cachedBytes()) ?? 0
+        let used = (try? Library.openForReading(at: installation.paths.library).cachedBytes()) ?? 0
         let floor = limits.floor(total: disk.total)
         let sizes =
             "\(ByteText.size(used)) of \(ByteText.size(settings.limit)), \(ByteText.size(disk.free)) free on the disk"

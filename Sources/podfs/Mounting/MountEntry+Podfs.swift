@@ -72,12 +72,12 @@ extension MountEntry {
         var status = stat()
         guard stat("/proc/\(id)", &status) == 0, status.st_uid == owner else { return nil }
         let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd")) ?? []
-        return descriptors.contains { isConnection("/proc/\(id)", $0) } ? process : nil
+        return descriptors.contains { isOwnDevice("/proc/\(id)", $0) } ? process : nil
     }
 
     /// Returns whether a descriptor is the mount's /dev/fuse. Kernels before 6.16 do not report the connection, and any
     /// /dev/fuse counts there.
-    private func isConnection(_ process: String, _ descriptor: String) -> Bool {
+    private func isOwnDevice(_ process: String, _ descriptor: String) -> Bool {
         let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(process)/fd/\(descriptor)")
         guard target == "/dev/fuse" else { return false }
         let facts = SystemFile.contents("\(process)/fdinfo/\(descriptor)") ?? ""

@@ -104,7 +104,8 @@ extension DownloadMachine {
         let isWhole = connection.request.end == nil || !body.isPart
         let endsFile = pin?.total == nil && isWhole && !(body.isPart && body.hasWritten)
         if endsFile, connection.position == 0 { return endedEmpty(id, now: now, random: random) }
-        // A broken connection may look like the end of such a body. If it ends at the same byte again, the feed is wrong.
+        // A broken connection may look like the end of such a body. If it ends at the same byte again, the feed is
+        // wrong.
         if endsFile, body.endsAtClose, let stated = limits.statedSize, connection.position < stated / 2,
             faults.earlyEnd?.position != connection.position
         {
