@@ -204,12 +204,12 @@ package struct WebAddress: Sendable, Hashable {
         guard parts.authority > 0 else { throw .scheme }
         var at: Int?
         var isInQuery = false
+        var isASCII = true
         parts.end = bytes.count
         for index in parts.authority..<bytes.count {
             switch bytes[index] {
             case 0x00...0x20, 0x7F: throw .control
-            // The control characters U+0080 to U+009F in UTF-8.
-            case 0x80...0x9F where bytes[index - 1] == 0xC2: throw .control
+            case 0x80...: isASCII = false
             case UInt8(ascii: "\\") where !isInQuery: throw .backslash
             case UInt8(ascii: "?"), UInt8(ascii: "#"):
                 isInQuery = true
@@ -220,6 +220,10 @@ package struct WebAddress: Sendable, Hashable {
                 at = index
             default: break
             }
+        }
+        // An address that turns the text around it is not shown as it is requested.
+        if !isASCII, String(decoding: bytes, as: UTF8.self).unicodeScalars.contains(where: PlainText.isHarmful) {
+            throw .control
         }
         parts.host = at.map { $0 + 1 } ?? parts.authority
         let userInfo = bytes[parts.authority..<(at ?? parts.authority)]

@@ -111,7 +111,7 @@ struct ReadingTests {
         let (daemon, _) = try await start()
         let id = try daemon.episode().id
         let client = try RawClient(home.paths.socket)
-        client.send(.open, number: 5, EpisodeReference(episode: id).payload)
+        client.send(.open, number: 5, OpenRequest(episode: id, kind: .player).payload)
         #expect(try await client.next()?.kind == .grant)
         client.send(.cancel, number: 5)
         try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
@@ -148,7 +148,7 @@ struct ReadingTests {
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(status) })
         let (daemon, client) = try await start()
         let id = try daemon.episode().id
-        let failure = await failure(client, .open, EpisodeReference(episode: id).payload)
+        let failure = await failure(client, .open, OpenRequest(episode: id, kind: .player).payload)
         #expect(failure?.errorNumber == number)
         #expect(failure?.message.contains("\(status)") == true)
         let event = try await client.event("the open has failed") { $0.kind == .failed && $0.episode == id }
@@ -249,7 +249,7 @@ struct ReadingTests {
         let (daemon, client) = try await start()
         let request = ReadRequest(episode: 999, generation: 1, range: 0..<10)
         #expect(await failure(client, .read, request.payload)?.errorNumber == ENODATA)
-        #expect(await failure(client, .open, EpisodeReference(episode: 999).payload)?.errorNumber == ENODATA)
+        #expect(await failure(client, .open, OpenRequest(episode: 999, kind: .player).payload)?.errorNumber == ENODATA)
         await daemon.stop()
     }
 
