@@ -115,6 +115,9 @@ struct EventGroupTests {
         ]
         #expect(await report(gone, to: daemon) == 0)
         try await client.act(.suspend, ids[0])
+        // The engine has reported the suspension: a later report would start the download again.
+        _ = await daemon.service.context.engine.snapshots()
+        #expect(await report([], to: daemon) == 0)
         let download = try #require(try daemon.library.download(of: ids[0]))
         try daemon.library.removeDownload(id: download.id)
         #expect(await report([.failed(key: MediaID(ids[0]), TransferError(.failed, "no answer"))], to: daemon) == 0)

@@ -110,7 +110,7 @@ struct ImportTests {
         let file = ImportItem(url: "file:///etc/passwd", title: "File")
         #expect(
             try await client.perform(.importShow(file))
-                == .imported(.refused(error: "file:///etc/passwd is not an http or https address")))
+                == .imported(.refused(error: "file:///etc/passwd is not http or https")))
         #expect(try daemon.library.podcasts().isEmpty)
         await daemon.stop()
     }

@@ -68,8 +68,9 @@ extension FeedReader {
         if !current.mediaContents.isEmpty { addMediaContents() }
         if current.item.enclosures.isEmpty, let other = current.item.attachments.first {
             let problem = URLReference.scheme(of: other.url) == nil ? nil : WebAddress.problem(with: other.url)
-            let what = problem.map { "an address that \($0)" } ?? other.type ?? "a file without a type"
-            diagnose("an item has no audio or video, only \(what.prefix(60)); it is ignored", line: current.item.line)
+            let what =
+                problem.map { "an address that \($0)" } ?? String((other.type ?? "a file without a type").prefix(60))
+            diagnose("an item has no audio or video, only \(what); it is ignored", line: current.item.line)
         }
         if let live = current.live {
             guard show.feed.liveItems.count < limits.entries else { return }
