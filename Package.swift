@@ -46,51 +46,40 @@ let package = Package(
         // System calls that are retried on EINTR, clocks, atomic files, processes, threads.
         target("Platform", ["CCurl", "CLinux"]),
 
-        // The meaning of players' reports, as values.
-        target("Listening", ["TransferCore", "Platform"]),
+        // One HTTP transfer, whole. Knows no podcasts.
+        target("Transfers", ["CCrypto", "CCurl", "CLinux", "Platform", systemPackage, logging]),
+
+        // The messages, their vocabulary, and the client's end of the socket.
+        target("PodcastProtocol", ["Transfers", "CLinux", "Platform"]),
 
         // The parsers of feeds, the library, and the pages made from it.
         target("PodcastFeed", ["Platform"]),
-        target("PodcastLibrary", ["PodcastFeed", "Listening", "TransferCore", "Platform", "CLinux", grdb]),
-        target("PodcastPages", ["PodcastLibrary", "PodcastFeed", "TransferCore", "Platform", "CLibXML2"]),
-
-        // Transfers. TransferCore, ContentCache and TransferEngine are independent of podcasts.
-        target("TransferCore", ["Platform"]),
-        // The daemon's decisions, as values.
-        target("DaemonCore", ["PodcastProtocol", "Listening", "TransferCore", "Platform"]),
-        target("ContentCache", ["CCrypto", "CLinux", "Platform", systemPackage]),
+        target("PodcastLibrary", ["PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CLinux", grdb]),
         target(
-            "TransferEngine",
-            ["TransferCore", "ContentCache", "CCurl", "CLinux", "Platform", systemPackage, logging]),
+            "PodcastPages", ["PodcastLibrary", "PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CLibXML2"]),
 
-        // The daemon and its clients.
-        target("PodcastProtocol", ["Listening", "TransferCore", "Platform"]),
+        // The daemon.
         target(
             "PodcastService",
             [
-                "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "Listening", "DaemonCore", "TransferEngine",
-                "TransferCore", "ContentCache", "CCrypto", "CSystemd", "CLinux", "Platform", systemPackage, logging,
+                "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "Transfers", "CCrypto", "CSystemd",
+                "CLinux", "Platform", systemPackage, logging,
             ]),
-        target("PodcastClient", ["PodcastProtocol", "TransferCore", "CLinux", "Platform"]),
 
         // The mount.
-        target("Players", ["Listening", "TransferCore", "CSystemd", "CLinux", "Platform"]),
         target("Fuse", ["CFuse", "CLinux", "Platform", systemPackage]),
         target(
             "PodcastFilesystem",
             [
-                "PodcastLibrary", "PodcastPages", "PodcastFeed", "PodcastClient", "PodcastProtocol", "TransferCore",
-                "Listening", "Players", "ContentCache", "Fuse", "CLinux", "Platform", systemPackage,
+                "PodcastLibrary", "PodcastPages", "PodcastFeed", "PodcastProtocol", "Transfers", "Fuse",
+                "CSystemd", "CLinux", "Platform", systemPackage,
             ]),
 
         .executableTarget(
             name: "podfs",
             dependencies: [
-                "PodcastFilesystem", "PodcastService", "PodcastClient", "PodcastPages", "PodcastLibrary",
-                "PodcastFeed", "Listening", "Players", "PodcastProtocol", "DaemonCore", "TransferEngine",
-                "TransferCore",
-                "ContentCache",
-                "Fuse", "CLinux", "Platform",
+                "PodcastFilesystem", "PodcastService", "PodcastPages", "PodcastLibrary", "PodcastFeed",
+                "PodcastProtocol", "Transfers", "Fuse", "CLinux", "Platform",
                 logging, systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "TOMLKit", package: "TOMLKit"),
@@ -113,40 +102,43 @@ let package = Package(
         tests("PodcastFeedTests", ["PodcastFeed", "Platform", "TestSupport"], resources: [.copy("Fixtures")]),
         tests(
             "PodcastLibraryTests",
-            ["PodcastLibrary", "Platform", "PodcastFeed", "Listening", "TransferCore", "TestSupport", grdb]),
+            ["PodcastLibrary", "PodcastProtocol", "Platform", "PodcastFeed", "Transfers", "TestSupport", grdb]),
         tests(
             "PodcastPagesTests",
-            ["PodcastPages", "PodcastLibrary", "PodcastFeed", "TransferCore", "Platform", "CCrypto", "TestSupport"]),
-        tests("PlayersTests", ["Players", "Listening", "TransferCore", "TestSupport"]),
-        tests("ListeningTests", ["Listening", "TransferCore", "Platform", "TestSupport"]),
-        tests("TransferCoreTests", ["TransferCore", "Platform", "TestSupport"]),
-        tests("DaemonCoreTests", ["DaemonCore", "Platform", "PodcastProtocol", "TransferCore", "TestSupport"]),
-        tests("ContentCacheTests", ["ContentCache", "CLinux", "TestSupport", systemPackage]),
+            [
+                "PodcastPages", "PodcastLibrary", "PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CCrypto",
+                "TestSupport",
+            ]),
+        tests("PlayersTests", ["PodcastFilesystem", "PodcastProtocol", "Transfers", "TestSupport"]),
+        tests(
+            "ListeningTests",
+            ["PodcastFilesystem", "PodcastService", "PodcastProtocol", "Transfers", "Platform", "TestSupport"]),
+        tests("TransferCoreTests", ["Transfers", "Platform", "TestSupport"]),
+        tests("DaemonCoreTests", ["PodcastService", "Platform", "PodcastProtocol", "Transfers", "TestSupport"]),
+        tests("ContentCacheTests", ["Transfers", "CLinux", "TestSupport", systemPackage]),
         tests(
             "TransferEngineTests",
-            ["TransferEngine", "TransferCore", "ContentCache", "Platform", "TestSupport", systemPackage]),
-        tests("PodcastProtocolTests", ["PodcastProtocol", "TransferCore", "TestSupport"]),
+            ["Transfers", "Platform", "TestSupport", systemPackage]),
+        tests("PodcastProtocolTests", ["PodcastProtocol", "Transfers", "TestSupport"]),
         tests(
             "PodcastServiceTests",
             [
-                "PodcastService", "Platform", "PodcastClient", "PodcastLibrary", "PodcastFeed", "Listening",
-                "PodcastProtocol", "DaemonCore", "TransferEngine", "TransferCore", "ContentCache", "TestSupport",
-                "CLinux", systemPackage, grdb,
+                "PodcastService", "Platform", "PodcastProtocol", "PodcastLibrary", "PodcastFeed",
+                "Transfers", "TestSupport", "CLinux", systemPackage, grdb,
             ]),
-        tests("PodcastClientTests", ["PodcastClient", "PodcastProtocol", "TestSupport", "CLinux"]),
+        tests("PodcastClientTests", ["PodcastProtocol", "TestSupport", "CLinux"]),
         tests("FuseTests", ["Fuse", "CLinux", systemPackage]),
         tests(
             "PodcastFilesystemTests",
             [
-                "PodcastFilesystem", "PodcastClient", "PodcastProtocol", "PodcastLibrary", "PodcastFeed",
-                "PodcastPages", "ContentCache", "Platform", "TransferCore", "Fuse", "TestSupport", "CLinux",
-                systemPackage,
+                "PodcastFilesystem", "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "PodcastPages", "Transfers",
+                "Platform", "Fuse", "TestSupport", "CLinux", systemPackage,
             ]),
         tests(
             "IntegrationTests",
             [
-                "podfs", "CLinux", "PodcastClient", "PodcastLibrary", "PodcastPages", "PodcastProtocol",
-                "PodcastService", "TestSupport", "TransferCore",
+                "podfs", "CLinux", "PodcastProtocol", "PodcastLibrary", "PodcastPages", "PodcastService", "TestSupport",
+                "Transfers",
             ]),
     ]
 )

@@ -1,12 +1,11 @@
 package import Fuse
 internal import Glibc
 internal import Platform
-internal import Players
 package import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 package import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// The podcast filesystem: answers the kernel's requests from the library, the cache and the daemon's events.
 ///

@@ -1,5 +1,6 @@
 import GRDB
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 extension Library {
     /// The location of an episode's file in the mounted tree. A mount invalidates the kernel's caches of that file when

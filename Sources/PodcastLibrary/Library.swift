@@ -1,8 +1,9 @@
 import GRDB
 import Glibc
 internal import Platform
+package import PodcastProtocol
 import Synchronization
-package import TransferCore
+package import Transfers
 
 /// The subscriptions and their episodes, in a SQLite file.
 ///

@@ -1,5 +1,6 @@
 import GRDB
-package import TransferCore
+package import PodcastProtocol
+package import Transfers
 
 /// An error of the library. The description is one line for users: what happened, and what to do.
 package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {

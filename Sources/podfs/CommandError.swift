@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import PodcastClient
 import PodcastProtocol
 
 /// The error of a command: one line for people, an exit code for programs.

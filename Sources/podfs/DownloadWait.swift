@@ -1,9 +1,8 @@
 import Platform
-import PodcastClient
 import PodcastPages
 import PodcastProtocol
 import Synchronization
-import TransferCore
+import Transfers
 
 /// A command's wait for downloads.
 ///

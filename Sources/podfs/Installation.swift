@@ -1,14 +1,11 @@
 import CLinux
-import DaemonCore
 import Foundation
 import Glibc
 internal import Platform
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
-import TransferCore
-import TransferEngine
+import Transfers
 
 /// The installation of podfs that a command works on: its paths, configuration, library and daemon. The paths come from
 /// this process's environment.

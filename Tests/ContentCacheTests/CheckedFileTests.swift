@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import ContentCache
+@testable import Transfers
 
 /// Tests of the checks that a cache file must pass before it is served, and of failed syncs.
 @Suite struct CheckedFileTests {

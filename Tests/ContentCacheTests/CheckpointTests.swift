@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import ContentCache
+@testable import Transfers
 
 @Suite struct CheckpointTests {
     private func checkpoint(_ total: String, _ generation: String, _ from: String, _ to: String) -> Checkpoint? {

@@ -1,9 +1,9 @@
-import ContentCache
 import Foundation
 import Glibc
 import SystemPackage
 import TestSupport
 import Testing
+import Transfers
 
 @Suite struct ContentCacheTests {
     private let folder: TemporaryDirectory

@@ -1,8 +1,8 @@
-import ContentCache
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
+import Transfers
 
 struct DiskSpaceTests {
     @Test func freeSpaceIsWhatTheFileSystemReports() throws {

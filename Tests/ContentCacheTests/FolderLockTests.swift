@@ -1,7 +1,7 @@
-import ContentCache
 import SystemPackage
 import TestSupport
 import Testing
+import Transfers
 
 @Suite struct FolderLockTests {
     private let folder: TemporaryDirectory

@@ -2,9 +2,9 @@ import Platform
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
-@testable import DaemonCore
+@testable import PodcastService
 
 // The random events of the simulation: reports of the engine, commands of clients, changes of the disk and of the
 // clocks.
@@ -77,7 +77,7 @@ extension CoreSimulation {
             key: media, generation: 1, state: row.isSuspended ? .suspended : .queued, received: 0,
             total: Self.size, isTask: true)
         return .registered(
-            DownloadTask(
+            RegisteredDownload(
                 id: id, show: 1, path: "Show/\(media)", session: row.session, isSuspended: row.isSuspended,
                 created: .seconds(1), snapshot: snapshot), asked: asked)
     }

@@ -2,9 +2,9 @@ import Platform
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
-@testable import DaemonCore
+@testable import PodcastService
 
 /// A simulated driver of the core, with a model of the library, the engine, the disk and the clients. Checks invariants
 /// after each step.

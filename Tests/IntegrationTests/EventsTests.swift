@@ -4,7 +4,7 @@ import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct EventsTests {
     private struct Line: Decodable {

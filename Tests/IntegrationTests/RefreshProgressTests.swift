@@ -1,6 +1,6 @@
 import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 @testable import podfs
 

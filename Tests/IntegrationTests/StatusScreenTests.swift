@@ -2,7 +2,7 @@ import PodcastPages
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import podfs
 

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import Synchronization

@@ -1,7 +1,7 @@
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import podfs
 

@@ -1,6 +1,9 @@
-import Listening
+import PodcastProtocol
 import TestSupport
 import Testing
+
+@testable import PodcastFilesystem
+@testable import PodcastService
 
 /// The paths in URLs that players announce, and the symbolic links that lead to a mount.
 @Suite struct FileURLTests {

@@ -1,7 +1,10 @@
-import Listening
 import Platform
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
+
+@testable import PodcastFilesystem
+@testable import PodcastService
 
 /// The changes of the stored position and of the played mark that follow from players' reports.
 ///

@@ -1,8 +1,11 @@
-import Listening
 import Platform
+import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
+
+@testable import PodcastFilesystem
+@testable import PodcastService
 
 /// A simulation of one person who listens to one episode in one player. `ListeningBook`, which sees only the player's
 /// reports, must agree with a reference model that sees every second played.

@@ -1,6 +1,9 @@
 import Foundation
 import Testing
 
+@testable import PodcastFilesystem
+@testable import PodcastService
+
 /// Simulations of players that act at random: they start, pause, seek, change the track and the rate, wait for bytes,
 /// crash, and seek to positions that they have stored themselves. The laptop sleeps, the daemon is killed, the bus goes
 /// away, and a hostile program sends nonsense.

@@ -1,8 +1,11 @@
-import Listening
 import Platform
+import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
+
+@testable import PodcastFilesystem
+@testable import PodcastService
 
 /// Players' signals and answers, and the reports that follow from them. Times and positions are in seconds.
 @Suite struct PlayerTrackerTests {

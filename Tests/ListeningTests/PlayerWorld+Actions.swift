@@ -1,6 +1,9 @@
-import Listening
+import PodcastProtocol
 import TestSupport
-import TransferCore
+import Transfers
+
+@testable import PodcastFilesystem
+@testable import PodcastService
 
 // The random actions of persons and of players, which the tracker has to follow.
 extension PlayerWorld {

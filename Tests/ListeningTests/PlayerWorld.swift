@@ -1,7 +1,10 @@
-import Listening
 import Platform
+import PodcastProtocol
 import TestSupport
-import TransferCore
+import Transfers
+
+@testable import PodcastFilesystem
+@testable import PodcastService
 
 /// A simulation of media players on a bus, the tracker that watches them, and the daemon that stores the changes that
 /// follow from the tracker's reports. It includes latencies, sleep and crashes, and records the first violation of an

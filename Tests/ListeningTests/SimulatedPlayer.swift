@@ -1,5 +1,8 @@
-import Listening
-import TransferCore
+import PodcastProtocol
+import Transfers
+
+@testable import PodcastFilesystem
+@testable import PodcastService
 
 /// The true state of a player, and its behavior on D-Bus (MPRIS). Times are in milliseconds of a clock that stops while
 /// the machine sleeps. Positions are in seconds.

@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
-import Listening
-import Players
+import PodcastFilesystem
+import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// `PlayerWatch` on a real D-Bus daemon, with players that a test controls.
 @Suite(

@@ -1,11 +1,10 @@
 import Foundation
 import Glibc
-import PodcastClient
 import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct DaemonConnectionTests {
     private let directory: TemporaryDirectory

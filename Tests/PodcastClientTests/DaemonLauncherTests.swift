@@ -1,5 +1,4 @@
 import Foundation
-import PodcastClient
 import PodcastProtocol
 import Synchronization
 import TestSupport

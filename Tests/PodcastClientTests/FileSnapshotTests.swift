@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import PodcastClient
+@testable import PodcastProtocol
 
 /// `FileSnapshot`, the copy that the client makes of a file to publish.
 struct FileSnapshotTests {

@@ -1,10 +1,9 @@
 import Foundation
-import PodcastClient
 import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct TransferSessionTests {
     private let directory: TemporaryDirectory

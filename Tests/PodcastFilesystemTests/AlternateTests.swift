@@ -5,7 +5,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastFilesystem
 

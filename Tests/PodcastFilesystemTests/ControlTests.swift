@@ -5,7 +5,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// setxattr(2) in the mount: calls that the mount rejects at once, and calls that it sends to the daemon as commands.
 struct ControlTests {

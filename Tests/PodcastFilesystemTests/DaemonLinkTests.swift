@@ -1,13 +1,12 @@
 import Foundation
 import Glibc
-import PodcastClient
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// The connection to the daemon, without a filesystem.
 struct DaemonLinkTests {

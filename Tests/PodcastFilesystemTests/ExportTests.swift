@@ -4,7 +4,7 @@ import PodcastLibrary
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastFilesystem
 

@@ -6,7 +6,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct ExtendedAttributeTests {
     private let mounted: Mounted

@@ -4,7 +4,7 @@ import PodcastLibrary
 import PodcastProtocol
 import Synchronization
 import TestSupport
-import TransferCore
+import Transfers
 
 /// A daemon that fetches nothing. It answers greetings and the commands `watch` and `tasks` itself, and passes opens,
 /// reads and other commands to a handler that the test supplies.

@@ -1,6 +1,7 @@
 import Fuse
+import PodcastProtocol
 import TestSupport
-import TransferCore
+import Transfers
 
 @testable import PodcastFilesystem
 @testable import PodcastLibrary

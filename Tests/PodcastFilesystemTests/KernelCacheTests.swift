@@ -2,7 +2,7 @@ import Fuse
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastFilesystem
 @testable import PodcastLibrary

@@ -1,4 +1,3 @@
-import ContentCache
 import Fuse
 import Glibc
 import PodcastFilesystem
@@ -7,7 +6,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Leases, the locks with which a mount prevents the daemon from evicting an open cache file, even before the first
 /// read.

@@ -2,7 +2,7 @@ import PodcastFilesystem
 import PodcastPages
 import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 /// Opens that wait for failing servers. They are shown like tasks, although there is no task before the first read.
 struct LiveTaskTests {

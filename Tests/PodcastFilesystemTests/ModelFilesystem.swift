@@ -1,7 +1,6 @@
 import Foundation
 import Fuse
 import Glibc
-import PodcastClient
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol

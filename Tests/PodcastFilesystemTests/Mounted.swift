@@ -1,8 +1,6 @@
-import ContentCache
 import Foundation
 import Fuse
 import Glibc
-import PodcastClient
 import PodcastFeed
 import PodcastFilesystem
 import PodcastLibrary
@@ -11,7 +9,7 @@ import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// The filesystem of a temporary installation, without a kernel: the test itself issues the FUSE requests.
 final class Mounted: Sendable {

@@ -1,4 +1,3 @@
-import ContentCache
 import Fuse
 import Glibc
 import PodcastFilesystem
@@ -7,7 +6,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 // The daemon's part in an open: the mount's request to it, and the effects of its answer.
 extension OpeningTests {

@@ -1,4 +1,3 @@
-import ContentCache
 import Fuse
 import Glibc
 import PodcastFilesystem
@@ -7,7 +6,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct OpeningTests {
     let content = TestContent(seed: 7, size: 500_000)

@@ -5,7 +5,7 @@ import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// The HTML pages, as files.
 struct PageFileTests {

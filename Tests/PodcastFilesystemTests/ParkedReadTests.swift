@@ -1,4 +1,3 @@
-import ContentCache
 import Foundation
 import Fuse
 import Glibc
@@ -8,7 +7,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Reads of bytes that are not cached yet. The filesystem parks such a read until the daemon answers with a grant.
 struct ParkedReadTests {

@@ -1,4 +1,3 @@
-import ContentCache
 import Fuse
 import Glibc
 import PodcastFilesystem
@@ -8,7 +7,7 @@ import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Opens answered with a backing file, which the kernel itself reads.
 struct PassthroughTests {

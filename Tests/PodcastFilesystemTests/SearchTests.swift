@@ -1,4 +1,3 @@
-import ContentCache
 import Foundation
 import Fuse
 import Glibc
@@ -8,7 +7,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastFilesystem
 

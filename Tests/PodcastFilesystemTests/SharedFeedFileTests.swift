@@ -3,7 +3,7 @@ import PodcastFilesystem
 import PodcastLibrary
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// The feeds for other people's podcast clients. A client that sends If-Modified-Since fetches a changed feed only if
 /// its mtime has moved.

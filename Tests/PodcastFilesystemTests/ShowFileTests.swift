@@ -1,4 +1,3 @@
-import ContentCache
 import Foundation
 import Fuse
 import PodcastFilesystem
@@ -7,7 +6,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// The generated files in a show's folder.
 struct ShowFileTests {

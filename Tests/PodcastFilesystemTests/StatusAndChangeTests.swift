@@ -7,7 +7,7 @@ import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// The effects of the daemon's events on a mount: the content of its status files, and the invalidations that it sends
 /// to the kernel.

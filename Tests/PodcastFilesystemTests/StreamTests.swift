@@ -6,7 +6,7 @@ import PodcastProtocol
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// The playlist files of episodes that are streams.
 struct StreamTests {

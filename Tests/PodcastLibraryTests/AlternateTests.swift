@@ -1,8 +1,9 @@
 import Foundation
 import GRDB
 import PodcastFeed
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastLibrary
 

@@ -1,7 +1,8 @@
 import Foundation
 import PodcastFeed
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastLibrary
 

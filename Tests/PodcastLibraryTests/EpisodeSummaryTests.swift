@@ -1,7 +1,8 @@
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 /// The episode data that a page reads from the library.
 struct EpisodeSummaryTests {

@@ -1,7 +1,8 @@
 import Foundation
 import PodcastFeed
 import PodcastLibrary
-import TransferCore
+import PodcastProtocol
+import Transfers
 
 /// A temporary folder for a test, removed with the object.
 final class TemporaryFolder: Sendable {

@@ -1,8 +1,9 @@
 import Foundation
 import PodcastFeed
+import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastLibrary
 

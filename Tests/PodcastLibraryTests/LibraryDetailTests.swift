@@ -1,8 +1,9 @@
 import Platform
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 /// Tests of the details of shows and episodes that the library stores for their HTML pages.
 struct LibraryDetailTests {

@@ -1,6 +1,7 @@
 import PodcastLibrary
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 struct LibraryEventTests {
     private let folder: TemporaryFolder

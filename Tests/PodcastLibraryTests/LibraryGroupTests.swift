@@ -1,8 +1,9 @@
 import Foundation
 import PodcastLibrary
+import PodcastProtocol
 import Synchronization
 import Testing
-import TransferCore
+import Transfers
 
 /// Several writes in one transaction.
 struct LibraryGroupTests {

@@ -1,9 +1,9 @@
 import Foundation
-import Listening
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 /// Players' reports in the library, and the changes that are sent to other devices.
 @Suite struct LibraryListeningTests {

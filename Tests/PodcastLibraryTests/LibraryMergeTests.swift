@@ -2,7 +2,7 @@ import Foundation
 import PodcastFeed
 import PodcastLibrary
 import Testing
-import TransferCore
+import Transfers
 
 struct LibraryMergeTests {
     private let folder: TemporaryFolder

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import PodcastLibrary
 import Testing
-import TransferCore
+import Transfers
 
 struct LibraryOpeningTests {
     private let folder: TemporaryFolder

@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastLibrary
 

@@ -1,8 +1,9 @@
 import GRDB
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 /// Library reads and writes for feed refreshes, and subscriptions to several shows in one transaction.
 struct LibraryRefreshTests {

@@ -1,6 +1,7 @@
 import PodcastLibrary
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 struct LibraryRenditionTests {
     private let folder: TemporaryFolder

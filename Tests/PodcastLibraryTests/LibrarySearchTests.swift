@@ -1,7 +1,8 @@
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 struct LibrarySearchTests {
     private let folder: TemporaryFolder

@@ -1,7 +1,8 @@
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 /// Names for FAT, exFAT, NTFS and Samba, and the renaming of existing episodes.
 struct PortableNameTests {

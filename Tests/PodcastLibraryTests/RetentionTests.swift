@@ -1,6 +1,6 @@
 import PodcastLibrary
 import Testing
-import TransferCore
+import Transfers
 
 struct RetentionTests {
     private let folder: TemporaryFolder

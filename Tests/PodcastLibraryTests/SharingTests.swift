@@ -1,6 +1,6 @@
 import PodcastFeed
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastLibrary
 

@@ -1,9 +1,10 @@
 import Foundation
 import GRDB
 import PodcastFeed
+import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastLibrary
 

@@ -1,7 +1,8 @@
 import Foundation
 import PodcastLibrary
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastPages
 

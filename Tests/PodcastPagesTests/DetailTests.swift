@@ -2,7 +2,7 @@ import PodcastFeed
 import PodcastLibrary
 import PodcastPages
 import Testing
-import TransferCore
+import Transfers
 
 /// Details from the elements of a feed's `podcast:` namespace, and notes, on a show's page.
 @Suite struct DetailTests {

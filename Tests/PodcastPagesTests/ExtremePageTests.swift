@@ -1,9 +1,10 @@
 import Platform
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastPages
 

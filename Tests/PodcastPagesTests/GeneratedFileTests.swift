@@ -3,7 +3,7 @@ import PodcastFeed
 import PodcastLibrary
 import PodcastPages
 import Testing
-import TransferCore
+import Transfers
 
 struct PlaylistTests {
     private let tracks = [

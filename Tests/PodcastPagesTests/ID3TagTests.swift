@@ -1,9 +1,10 @@
 import Foundation
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastPages
 

@@ -2,8 +2,9 @@ import CCrypto
 import Foundation
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastPages
 

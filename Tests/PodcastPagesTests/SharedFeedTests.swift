@@ -3,7 +3,7 @@ import PodcastFeed
 import PodcastLibrary
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastPages
 

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastPages
 

@@ -2,7 +2,7 @@ import PodcastFeed
 import PodcastLibrary
 import PodcastPages
 import Testing
-import TransferCore
+import Transfers
 
 struct SubscriptionsPageTests {
     @Test func theListIsOPMLWithoutSecrets() throws {

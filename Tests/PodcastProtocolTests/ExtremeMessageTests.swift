@@ -2,7 +2,7 @@ import Foundation
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Random bytes as frames, and messages with extreme numbers.
 @Suite struct ExtremeMessageTests {

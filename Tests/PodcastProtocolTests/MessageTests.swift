@@ -1,6 +1,6 @@
 import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 @Suite struct ReadMessageTests {
     private func present(_ ranges: Range<Int64>...) -> ByteRanges {

@@ -1,6 +1,6 @@
 import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 struct TaskListTests {
     private func task(_ id: Int64, _ state: TaskState) -> TaskInfo {

@@ -6,7 +6,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Art, transcripts and chapters, as fetched and stored by the daemon.
 struct AssetTests {

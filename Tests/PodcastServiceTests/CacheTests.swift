@@ -1,14 +1,11 @@
-import ContentCache
-import DaemonCore
 import Foundation
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Evictions, and downloads that wait for space, in a cache that is too small.
 struct CacheTests {

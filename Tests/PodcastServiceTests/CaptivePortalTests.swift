@@ -1,12 +1,10 @@
 import Glibc
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
-import TransferEngine
+import Transfers
 
 /// Tests in a network with a captive portal, which answers every request with its login page or with a redirect to that
 /// page.

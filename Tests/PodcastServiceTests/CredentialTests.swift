@@ -6,8 +6,7 @@ import PodcastService
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
-import TransferEngine
+import Transfers
 
 /// An id that reads the store whenever it is written, as the engine's thread may do while a change waits for the disk.
 private struct ReadingID: Identifier {

@@ -1,13 +1,11 @@
 import Foundation
 import Glibc
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
-import TransferEngine
+import Transfers
 
 struct DaemonLifeTests {
     private let home: ServiceHome

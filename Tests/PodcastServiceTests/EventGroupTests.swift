@@ -1,12 +1,10 @@
 import Foundation
 import GRDB
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
-import TransferEngine
+import Transfers
 
 @testable import PodcastService
 

@@ -1,9 +1,9 @@
 import Platform
+import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
-import TransferEngine
+import Transfers
 
 @testable import PodcastService
 

@@ -4,7 +4,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// The feed documents stored by the daemon.
 struct FeedDocumentTests {

@@ -1,12 +1,11 @@
 import Foundation
 import Glibc
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 // The catalogues' responses and the resulting entries.
 extension FoundShowTests {

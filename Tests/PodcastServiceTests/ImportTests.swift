@@ -1,5 +1,4 @@
 import Foundation
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService

@@ -1,12 +1,10 @@
 import Foundation
-import Listening
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Tests of the reports that players send to a daemon while they play an episode.
 @Suite struct ListeningServiceTests {

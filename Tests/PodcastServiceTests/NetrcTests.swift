@@ -4,8 +4,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
-import TransferEngine
+import Transfers
 
 /// Passwords from `~/.netrc`, which are sent only to the origin of the subscription.
 struct NetrcTests {

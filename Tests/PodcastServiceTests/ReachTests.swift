@@ -1,13 +1,11 @@
 import Foundation
 import Glibc
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
-import TransferEngine
+import Transfers
 
 /// Tests of which addresses a feed may link or redirect to, depending on where the feed itself came from. The service
 /// is configured to treat `home.web` (127.0.0.1) as a host on the internet.

@@ -1,14 +1,12 @@
 import Foundation
 import Glibc
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
 
 @testable import PodcastService
-@testable import TransferEngine
+@testable import Transfers
 
 struct ReadingTests {
     private let home: ServiceHome

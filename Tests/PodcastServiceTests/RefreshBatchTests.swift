@@ -1,15 +1,13 @@
-import DaemonCore
 import Foundation
 import GRDB
 import Platform
-import PodcastClient
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastService
 

@@ -3,7 +3,7 @@ import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastService
 

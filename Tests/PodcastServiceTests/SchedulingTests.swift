@@ -1,14 +1,11 @@
-import ContentCache
-import DaemonCore
 import Foundation
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastService
 

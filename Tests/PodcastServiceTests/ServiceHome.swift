@@ -1,15 +1,13 @@
 import CLinux
 import Foundation
 import Glibc
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
-import TransferEngine
+import Transfers
 
 /// A separate installation with a web server; the daemon runs in the test's process.
 final class ServiceHome: Sendable {

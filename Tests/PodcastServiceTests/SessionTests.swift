@@ -1,14 +1,12 @@
-import DaemonCore
 import Foundation
 import GRDB
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct SessionTests {
     private let home: ServiceHome

@@ -2,7 +2,6 @@ import CLinux
 import Foundation
 import Glibc
 import Platform
-import PodcastClient
 import PodcastProtocol
 import PodcastService
 import Synchronization

@@ -4,7 +4,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct SubscribingTests {
     private let home: ServiceHome

@@ -1,13 +1,12 @@
 import CLinux
 import Foundation
 import Glibc
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct TaskTests {
     private let home: ServiceHome

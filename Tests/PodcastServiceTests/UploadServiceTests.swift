@@ -1,14 +1,12 @@
 import CLinux
 import Foundation
 import Glibc
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
-import TransferEngine
+import Transfers
 
 /// Uploads by the daemon.
 @Suite(.timeLimit(.minutes(5))) struct UploadServiceTests {

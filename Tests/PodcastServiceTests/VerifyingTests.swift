@@ -4,7 +4,7 @@ import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Cache files changed by another program while no daemon was running.
 struct VerifyingTests {

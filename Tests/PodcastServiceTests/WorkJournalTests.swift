@@ -4,7 +4,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Daemons that crash during work. A crash is simulated by not closing the journal.
 @Suite struct WorkJournalTests {

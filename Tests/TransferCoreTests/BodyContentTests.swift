@@ -1,5 +1,5 @@
 import Testing
-import TransferCore
+import Transfers
 
 /// The kind of content of a response body, recognized by its first bytes.
 @Suite struct BodyContentTests {

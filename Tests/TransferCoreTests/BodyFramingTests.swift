@@ -1,5 +1,5 @@
 import Testing
-import TransferCore
+import Transfers
 
 /// RFC 9112 §6.3 as a table: values of Content-Length and Transfer-Encoding, with repeated lines joined by commas.
 @Suite struct BodyFramingTests {

@@ -1,5 +1,5 @@
 import Testing
-import TransferCore
+import Transfers
 
 @Suite struct ByteRangesTests {
     private func set(_ ranges: Range<Int64>...) -> ByteRanges {

@@ -1,7 +1,7 @@
 import Platform
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// The pools under test. They are a struct; this class wraps them, so that `#expect` can contain mutating calls.
 private final class Subject {

@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// Download URLs that expire: the machine asks its owner for a newer URL of the same file (`renewAddress`).
 @Suite struct DownloadMachineAddressTests {

@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// Tests of failing connections, and of the user's commands: retry, suspend and cancel.
 @Suite struct DownloadMachineFailureTests {

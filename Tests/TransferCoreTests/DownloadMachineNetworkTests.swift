@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// Changes of this computer's network while a file is read.
 @Suite struct DownloadMachineNetworkTests {

@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// Background tasks, and the events that raise their priority.
 @Suite struct DownloadMachinePriorityTests {

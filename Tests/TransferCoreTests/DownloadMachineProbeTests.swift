@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// Reads by probes, which are programs such as scanners that read only headers and tags. podfs fetches only the blocks
 /// that a probe reads, and starts no task.

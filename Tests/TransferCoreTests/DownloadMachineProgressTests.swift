@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// The definition of progress, and the errors reported when there is none.
 @Suite struct DownloadMachineProgressTests {

@@ -1,6 +1,6 @@
 import Platform
 import Testing
-import TransferCore
+import Transfers
 
 /// Transfers from the open to the complete file, without any failure.
 @Suite struct DownloadMachineReadingTests {

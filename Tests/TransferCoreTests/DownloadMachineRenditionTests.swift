@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// The rules that decide whether bytes of several responses belong to one version of the file (a generation).
 @Suite struct DownloadMachineRenditionTests {

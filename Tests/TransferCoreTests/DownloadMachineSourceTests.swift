@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// Downloads of a file that is available from several URLs (sources).
 @Suite struct DownloadMachineSourceTests {

@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// A download whose bytes do not fit on the disk or in the cache.
 @Suite struct DownloadMachineStorageTests {

@@ -1,6 +1,6 @@
 import Platform
 
-@testable import TransferCore
+@testable import Transfers
 
 typealias Machine = DownloadMachine
 

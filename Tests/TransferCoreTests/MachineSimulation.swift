@@ -1,7 +1,7 @@
 import Platform
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// A driver of a `DownloadMachine`. Performs the machine's actions on a model of server, disk and readers, and checks
 /// each result.

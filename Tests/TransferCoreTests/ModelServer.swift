@@ -1,5 +1,5 @@
 import TestSupport
-import TransferCore
+import Transfers
 
 /// A server that responds as RFC 9110 requires, or with random faults, for a file whose renditions (its successive
 /// contents) differ in every byte.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// The parsing of IP addresses and address blocks, and the address space (loopback, local or public) of an address,
 /// according to the IANA registries of special-purpose addresses.

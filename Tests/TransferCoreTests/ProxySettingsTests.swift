@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// The choice of a proxy from environment variables, as libcurl makes it.
 struct ProxySettingsTests {

@@ -2,7 +2,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 @Suite struct RateLimitsTests {
     /// A simulation of connections. Each connection receives what its server has sent, as far as `limits` permits it,

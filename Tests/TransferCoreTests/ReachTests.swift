@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// The addresses that requests caused by a feed may reach.
 struct ReachTests {

@@ -1,5 +1,5 @@
 import Testing
-import TransferCore
+import Transfers
 
 @Suite struct ResponseVerdictTests {
     private static let tag = "\"v1\""

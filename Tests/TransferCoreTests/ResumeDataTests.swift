@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 @Suite struct ResumeDataTests {
     private let data = ResumeData(

@@ -1,5 +1,5 @@
 import Testing
-import TransferCore
+import Transfers
 
 @Suite struct RetryPolicyTests {
     private let policy = RetryPolicy(firstDelay: .seconds(1), maxDelay: .seconds(60))

@@ -1,6 +1,6 @@
 import Platform
 
-@testable import TransferCore
+@testable import Transfers
 
 /// A class that holds an upload machine (a value type) and its clock, with short names for the machine's events.
 final class UploadBench {

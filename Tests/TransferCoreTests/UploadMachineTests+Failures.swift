@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 // The effects of a refusal, a lost response and a pause.
 extension UploadMachineTests {

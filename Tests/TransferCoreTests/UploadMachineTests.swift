@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import TransferCore
+@testable import Transfers
 
 /// The request of each step of an upload, and the next step after each possible response.
 @Suite struct UploadMachineTests {

@@ -1,8 +1,7 @@
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// A host with addresses of both families, only one of which answers.
 struct AddressFamilyTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// The system's trusted certificates, or their absence, and certificates added by the user.
 @Suite struct AuthoritiesTests {

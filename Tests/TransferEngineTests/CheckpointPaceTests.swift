@@ -1,8 +1,7 @@
 import Platform
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 struct CheckpointPaceTests {
     private var pace = CheckpointPace()

@@ -1,9 +1,8 @@
 import Platform
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// User names and passwords, which are sent to their origin only.
 struct CredentialsTests {

@@ -1,8 +1,7 @@
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 @Suite struct DataExchangeTests {
     private let bench: EngineBench

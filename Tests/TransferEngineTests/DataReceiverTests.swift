@@ -2,9 +2,8 @@ import Platform
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Data requests with callbacks, and their shared curl handles.
 struct DataReceiverTests {

@@ -1,9 +1,7 @@
-import ContentCache
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Bodies that end too early without an error of the protocol: empty ones, and those whose end only the end of the
 /// connection marks.

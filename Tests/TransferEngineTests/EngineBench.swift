@@ -1,12 +1,10 @@
-import ContentCache
 import Foundation
 import Glibc
 import Synchronization
 import SystemPackage
 import TestSupport
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// An engine with its own cache, a test server, and a test double of the engine's owner, which is the daemon. The test
 /// double applies the engine's events to its own list of files, as the daemon does to its library.

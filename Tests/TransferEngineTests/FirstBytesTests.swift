@@ -1,8 +1,7 @@
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// The first bytes of an episode. A grant, the engine's answer to an open or a read, contains them as long as there is
 /// no cache file.

@@ -1,8 +1,7 @@
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Servers that hold back the end of a response all of whose bytes have arrived: the file is complete, but curl still
 /// has the connection.

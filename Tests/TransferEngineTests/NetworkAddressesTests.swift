@@ -1,8 +1,7 @@
 import Glibc
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Parsing of the kernel's messages about addresses, interfaces and routes (rtnetlink(7)), which are built here byte by
 /// byte.

@@ -1,9 +1,8 @@
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Changes of the network while an episode is read. The engine and the servers run in a network namespace, from which
 /// the test removes an address and to which it adds it again. Packets to a removed address disappear, as on a cut

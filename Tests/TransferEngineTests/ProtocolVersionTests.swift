@@ -2,9 +2,8 @@ import Foundation
 import Glibc
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Tests which HTTP versions the engine offers to a TLS server. The ALPN extension (RFC 7301 §3.1) lists them in
 /// the ClientHello (RFC 8446 §4.1.2).

@@ -1,10 +1,8 @@
-import ContentCache
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// The cost of queued downloads: no descriptor, no buffer, no work in each iteration of the engine's loop.
 @Suite struct QueueTests {

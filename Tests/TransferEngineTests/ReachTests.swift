@@ -1,9 +1,8 @@
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// The check, for every request and redirect, that a URL does not lead to a more private address space than its source.
 /// 127.0.0.1 counts as an internet address here, 127.0.0.2 as one of the local network.

@@ -1,10 +1,8 @@
-import ContentCache
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Downloads of files that have several sources, or a hash in the feed, from servers that misbehave.
 @Suite struct SourceTests {

@@ -1,8 +1,7 @@
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Download URLs that expire, and newer URLs from the engine's owner.
 @Suite struct TransferEngineAddressTests {

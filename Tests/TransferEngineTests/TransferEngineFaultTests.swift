@@ -1,8 +1,7 @@
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Faulty servers and networks.
 @Suite struct TransferEngineFaultTests {

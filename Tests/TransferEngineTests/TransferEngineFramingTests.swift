@@ -1,8 +1,7 @@
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Responses whose heads state a wrong length or type of the body, and what libcurl and the engine make of them.
 @Suite struct TransferEngineFramingTests {

@@ -1,9 +1,8 @@
 import Foundation
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Tests of the engine against malicious servers.
 @Suite struct TransferEngineHostileTests {

@@ -1,8 +1,7 @@
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Automatic downloads that compete with requested ones.
 @Suite struct TransferEnginePriorityTests {

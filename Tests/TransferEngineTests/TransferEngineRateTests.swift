@@ -1,8 +1,7 @@
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Rate limits. Byte counts must not exceed the maximum for the elapsed time. They may be lower, as on a slow machine.
 @Suite struct TransferEngineRateTests {

@@ -1,10 +1,8 @@
-import ContentCache
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Downloads and reads with a conforming server.
 @Suite struct TransferEngineReadingTests {

@@ -1,11 +1,9 @@
-import ContentCache
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Downloads whose bytes cannot be stored, because the disk is full or their file fails, and how they continue
 /// afterwards.

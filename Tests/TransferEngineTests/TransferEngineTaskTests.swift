@@ -1,9 +1,8 @@
 import Dispatch
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Tests of the commands on downloads, of the shutdown, and that an idle engine does not poll.
 @Suite struct TransferEngineTaskTests {

@@ -2,9 +2,8 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// An engine with one upload, a server for it, and an owner (the user of the engine) that confirms at once that it has
 /// stored each record of the progress.

@@ -3,9 +3,8 @@ import Platform
 import Synchronization
 import TestSupport
 import Testing
-import TransferCore
 
-@testable import TransferEngine
+@testable import Transfers
 
 /// Uploads over real connections to a server that can be made faulty.
 @Suite(.timeLimit(.minutes(5))) struct UploadTests {

@@ -1,7 +1,6 @@
 internal import Foundation
 internal import Glibc
 internal import Platform
-package import PodcastClient
 package import PodcastProtocol
 internal import Synchronization
 

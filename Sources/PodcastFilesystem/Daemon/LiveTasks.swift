@@ -4,7 +4,7 @@ internal import PodcastLibrary
 package import PodcastPages
 package import PodcastProtocol
 internal import Synchronization
-package import TransferCore
+internal import Transfers
 
 /// The daemon's tasks as last reported by its events, so that a FUSE request that shows their state need not wait for
 /// the daemon.

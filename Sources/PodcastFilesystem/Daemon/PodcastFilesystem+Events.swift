@@ -1,7 +1,7 @@
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
+internal import Transfers
 
 // Events of the daemon: updates of tasks, and changes that require invalidations.
 extension PodcastFilesystem {

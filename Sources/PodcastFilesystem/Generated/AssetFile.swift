@@ -3,7 +3,7 @@ internal import Glibc
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// Art or a transcript on a server. It is listed if the feed names it, and the daemon fetches it when it is opened.
 /// Until then its size is an estimate, not 0, because programs that trust the size in a listing (Samba, media servers)

@@ -1,4 +1,3 @@
-internal import ContentCache
 internal import Fuse
 internal import PodcastFeed
 internal import PodcastLibrary
@@ -6,7 +5,7 @@ internal import PodcastPages
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// An episode's chapters, from the first source that has any: the file to which the feed refers (`podcast:chapters`),
 /// the feed itself, times in the notes, or the media file once it is completely cached.

@@ -1,8 +1,9 @@
 internal import Glibc
 internal import PodcastLibrary
 internal import PodcastPages
+internal import PodcastProtocol
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// The raw feed as last fetched. Readable only by the owner, because a feed with a secret in its URL may contain that
 /// URL.

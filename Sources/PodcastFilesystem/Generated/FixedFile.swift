@@ -2,7 +2,7 @@ internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
+internal import Transfers
 
 /// The generated files in the root folder of the mount.
 enum FixedFile: Int64, CaseIterable, Sendable {

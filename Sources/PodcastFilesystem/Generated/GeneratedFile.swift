@@ -3,7 +3,7 @@ internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// The content of a generated file and its times. Rendered when the file is accessed, never for a listing.
 struct Rendering {

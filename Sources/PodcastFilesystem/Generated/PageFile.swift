@@ -3,7 +3,7 @@ internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// The web page of a show: `index.html` in its folder.
 struct PageFile: GeneratedFile {

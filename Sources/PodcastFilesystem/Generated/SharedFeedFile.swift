@@ -2,8 +2,9 @@ internal import Fuse
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastPages
+internal import PodcastProtocol
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// The feed of a show for other people's podcast clients. It exists if the configuration has the URL under which the
 /// mount is shared (`share.base_url`) and the show may be shared.

@@ -1,6 +1,6 @@
 internal import Fuse
 internal import PodcastLibrary
-internal import TransferCore
+internal import Transfers
 
 /// A kind of file or folder that belongs to an episode, in the show's folder or a subfolder of it.
 struct Sidecar: Sendable {

@@ -1,4 +1,5 @@
-internal import TransferCore
+internal import PodcastProtocol
+internal import Transfers
 
 /// The times at which episodes were last opened or closed in this mount, in seconds since 1970. Reported as `st_atime`.
 struct AccessTimes: Sendable {

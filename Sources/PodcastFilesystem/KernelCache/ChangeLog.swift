@@ -1,4 +1,5 @@
-internal import TransferCore
+internal import PodcastProtocol
+internal import Transfers
 
 /// A log of the changes that the daemon reports, numbered in their order. It shows whether data read earlier is still
 /// current.

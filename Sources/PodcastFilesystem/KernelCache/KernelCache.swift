@@ -1,6 +1,7 @@
 internal import Fuse
 internal import PodcastLibrary
-internal import TransferCore
+internal import PodcastProtocol
+internal import Transfers
 
 /// The kernel's cached view of the mount's nodes, and the invalidations that have not reached it yet.
 ///

@@ -1,7 +1,8 @@
 internal import Fuse
 internal import PodcastLibrary
+internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
+internal import Transfers
 
 // Sends the invalidations that `KernelCache` requests.
 extension PodcastFilesystem {

@@ -1,6 +1,6 @@
 internal import Fuse
 internal import PodcastLibrary
-internal import TransferCore
+internal import Transfers
 
 /// The folder of one episode in a show's `.alternates`. It contains a file for each further encoding of the episode
 /// that the feed offers.

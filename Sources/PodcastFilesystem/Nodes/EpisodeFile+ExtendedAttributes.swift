@@ -1,11 +1,10 @@
-internal import ContentCache
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 extension EpisodeFile {
     func extendedAttributes() throws -> [(String, String)] {

@@ -1,4 +1,3 @@
-internal import ContentCache
 internal import Fuse
 internal import Glibc
 internal import Platform
@@ -6,7 +5,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// The file of an episode, or of an alternate: another encoding that the feed offers. The size is the feed's guess
 /// until a server has confirmed it. The bytes come from the cache file or the daemon.

@@ -1,6 +1,6 @@
 package import PodcastLibrary
 package import PodcastProtocol
-package import TransferCore
+internal import Transfers
 
 extension Library {
     /// Returns the episodes to which an action on a show applies. If `podcast` is `nil`, the action is on all shows.

@@ -1,6 +1,7 @@
 package import Fuse
 internal import PodcastLibrary
-package import TransferCore
+package import PodcastProtocol
+package import Transfers
 
 /// The meaning of a node id: a kind, a row of the library and, for some kinds, a generation. The generation is the
 /// number of an episode's rendition (version of the media file) or of a tagged file's version, or of the view, tag or

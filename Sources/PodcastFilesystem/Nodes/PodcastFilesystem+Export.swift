@@ -1,6 +1,6 @@
 internal import Fuse
 internal import PodcastLibrary
-internal import TransferCore
+internal import Transfers
 
 // Lookups by node id, which the kernel sends for the handles of an exported mount (NFS, open_by_handle_at(2)) when it
 // no longer has the node. Node ids are computed from library rows, so a handle stays valid after a remount, and after

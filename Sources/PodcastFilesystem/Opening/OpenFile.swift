@@ -1,10 +1,9 @@
-internal import ContentCache
 internal import Fuse
 internal import Glibc
 internal import Platform
 internal import Synchronization
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// An open episode or generated file.
 final class OpenFile: Sendable {

@@ -1,6 +1,6 @@
-internal import ContentCache
 internal import Fuse
 internal import SystemPackage
+internal import Transfers
 
 /// The table of open files and folders by handle. It also stores the cache file that all handles of a node share.
 struct OpenFiles: Sendable {

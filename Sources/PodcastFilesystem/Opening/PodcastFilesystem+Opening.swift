@@ -1,4 +1,3 @@
-internal import ContentCache
 package import Fuse
 internal import Glibc
 internal import Platform
@@ -6,7 +5,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// The next step of an open.
 enum Opening {

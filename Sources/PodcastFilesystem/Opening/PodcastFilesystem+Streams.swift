@@ -2,7 +2,7 @@ internal import Fuse
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 // Episodes that are streams. The file of such an episode is a playlist with the stream's URL.
 extension PodcastFilesystem {

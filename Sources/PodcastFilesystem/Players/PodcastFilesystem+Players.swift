@@ -1,12 +1,10 @@
 internal import Fuse
-internal import Listening
-package import Players
 internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 // Players on the session bus that play episodes of this mount.
 extension PodcastFilesystem {

@@ -1,10 +1,9 @@
-internal import ContentCache
 package import Fuse
 internal import Platform
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 // Reads. A read is answered immediately from the cache if possible. Otherwise it is parked: the kernel gets no reply
 // until the daemon has the missing bytes.

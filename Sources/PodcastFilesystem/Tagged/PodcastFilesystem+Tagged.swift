@@ -4,7 +4,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 // Opens of files in `Tagged`, the folder in which a tag made by podfs replaces the tags of each MP3 episode. The mount
 // first opens the original, which is the episode's own file. Then it finds the end of the original's tags, makes the

@@ -4,7 +4,7 @@ internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// The tag at the start of an open file in the folder `Tagged`. It replaces the tags of the original, the episode's own
 /// file. It consists of bytes made here, followed by those of a cached picture, if there is one.

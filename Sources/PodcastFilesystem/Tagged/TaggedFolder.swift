@@ -2,7 +2,7 @@ internal import Fuse
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 // If the setting `tagged` is true, the mount has a folder `Tagged`, which contains the subscribed shows a second time.
 // In `Tagged/SHOW/EPISODE`, a tag made from the library replaces the tags at the start of each MP3. The kernel does not

@@ -1,5 +1,6 @@
 import GRDB
-package import TransferCore
+internal import PodcastProtocol
+package import Transfers
 
 // Identifiers are stored as their numbers.
 extension EpisodeID: DatabaseValueConvertible {}

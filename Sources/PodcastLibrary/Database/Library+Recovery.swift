@@ -1,7 +1,8 @@
 import GRDB
 import Glibc
 internal import Platform
-import TransferCore
+internal import PodcastProtocol
+import Transfers
 
 /// The replacement of a damaged or missing library.
 package struct LibraryRecovery: Sendable, Equatable {

@@ -1,5 +1,6 @@
 import GRDB
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The data needed to start a transfer of an episode's file, read together because an open of the file waits for it.
 package struct EpisodeSource: Sendable, Equatable {

@@ -1,5 +1,6 @@
 import GRDB
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// A further encoding of an episode, with the facts by which a person chooses it.
 package struct Alternate: Sendable, Equatable {

@@ -2,7 +2,8 @@ internal import Foundation
 internal import GRDB
 internal import Platform
 package import PodcastFeed
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The stored form of the details of shows and episodes: JSON text.
 enum StoredDetails {

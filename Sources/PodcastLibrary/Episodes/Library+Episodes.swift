@@ -1,7 +1,8 @@
 import GRDB
 import Glibc
 import PodcastFeed
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 extension Library {
     // MARK: - Queries

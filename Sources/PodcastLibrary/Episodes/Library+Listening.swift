@@ -1,6 +1,6 @@
 import GRDB
-package import Listening
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 extension Library {
     /// Returns the stored playback state of an episode; `nil` if there is no such episode or it was removed from all

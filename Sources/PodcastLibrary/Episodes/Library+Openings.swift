@@ -1,5 +1,6 @@
 import GRDB
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The facts that decide how an episode is opened.
 package struct EpisodeOpening: Sendable, Equatable {

@@ -1,6 +1,6 @@
 import GRDB
-internal import Listening
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The facts about an episode on which its removal and its automatic download depend.
 package struct RetainedEpisode: Sendable, Equatable {

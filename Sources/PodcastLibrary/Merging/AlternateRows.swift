@@ -1,6 +1,7 @@
 import GRDB
 internal import PodcastFeed
-internal import TransferCore
+internal import PodcastProtocol
+internal import Transfers
 
 /// The update of a show's alternates when a fetched feed is merged into the library.
 ///

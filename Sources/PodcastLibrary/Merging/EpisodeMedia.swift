@@ -1,6 +1,7 @@
 internal import GRDB
 internal import PodcastFeed
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// One address of an episode's file.
 package struct MediaSource: Sendable, Equatable {

@@ -1,7 +1,8 @@
 import GRDB
 internal import Platform
 package import PodcastFeed
-package import TransferCore
+package import PodcastProtocol
+package import Transfers
 
 extension Library {
     /// Adds a show with the episodes of its feed, in one transaction.

@@ -1,7 +1,8 @@
 import GRDB
 internal import Platform
 internal import PodcastFeed
-internal import TransferCore
+internal import PodcastProtocol
+internal import Transfers
 
 /// One merge of a feed into a show's rows, inside a transaction.
 struct Merge {

@@ -1,4 +1,5 @@
-package import TransferCore
+package import PodcastProtocol
+package import Transfers
 
 /// The facts about a fetched feed that a merge records in addition to the feed's content.
 package struct FeedResponse: Sendable, Equatable {

@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
 internal import PodcastFeed
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// A changed name of an episode's file, or of a show's folder.
 package struct Renaming: Sendable, Equatable {

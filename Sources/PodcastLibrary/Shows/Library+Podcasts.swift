@@ -1,6 +1,7 @@
 import GRDB
 import Glibc
-package import TransferCore
+package import PodcastProtocol
+package import Transfers
 
 extension Library {
     // MARK: - Queries

@@ -1,5 +1,6 @@
 import GRDB
-package import TransferCore
+package import PodcastProtocol
+package import Transfers
 
 /// A show found by a search, as described by the catalogue (the podcast directory) that was searched. Its feed may not
 /// have been fetched yet.

@@ -1,7 +1,8 @@
 import GRDB
 internal import Platform
 import PodcastFeed
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 extension Library {
     /// Whether a feed of the show may be generated for other people. The setting `share` decides; without it, a private

@@ -1,6 +1,6 @@
 import GRDB
-internal import Listening
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The data of an episode that pages about several shows display.
 package struct ShelfEpisode: Sendable, Equatable {

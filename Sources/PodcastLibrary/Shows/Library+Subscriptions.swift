@@ -1,7 +1,8 @@
 import GRDB
 internal import Platform
 package import PodcastFeed
-package import TransferCore
+package import PodcastProtocol
+package import Transfers
 
 /// The data of a subscribed show that a list of subscriptions needs.
 package struct Subscription: Sendable, Equatable {

@@ -1,6 +1,7 @@
 import GRDB
 package import PodcastFeed
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The data of an episode that pages and generated feeds display.
 package struct EpisodeSummary: Sendable, Equatable {

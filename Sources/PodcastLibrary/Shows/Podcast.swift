@@ -1,4 +1,5 @@
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// A copy of a show's row.
 ///

@@ -1,5 +1,6 @@
 import GRDB
-package import TransferCore
+package import PodcastProtocol
+package import Transfers
 
 /// The facts that decide which requests a show may cause: whether a person entered its feed address, and from which
 /// address space (the internet, the local network or this computer) the address and the feed come.

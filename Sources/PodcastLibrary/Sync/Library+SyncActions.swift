@@ -1,5 +1,6 @@
 import GRDB
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The result of applying actions from the server.
 package struct AppliedActions: Sendable, Equatable {

@@ -1,4 +1,5 @@
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The sync server's account, and the state of the synchronization.
 package struct SyncAccount: Sendable, Equatable {

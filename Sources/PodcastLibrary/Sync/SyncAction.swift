@@ -1,4 +1,4 @@
-internal import Listening
+internal import PodcastProtocol
 
 /// An action on one episode on one device, such as playback, as exchanged with servers of the gPodder API.
 package struct SyncAction: Sendable, Equatable {

@@ -1,5 +1,6 @@
 import GRDB
-package import TransferCore
+package import PodcastProtocol
+package import Transfers
 
 extension Library {
     /// Returns all outstanding or failed downloads, oldest first.

@@ -1,5 +1,6 @@
 import GRDB
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 extension Library {
     // MARK: - Queries

@@ -1,5 +1,5 @@
 import GRDB
-package import TransferCore
+package import Transfers
 
 extension Library {
     /// Returns all outstanding or failed uploads, oldest first.

@@ -1,4 +1,5 @@
-package import TransferCore
+package import PodcastProtocol
+package import Transfers
 
 /// One version of an episode's media file, as defined by one server response. Its bytes are cached or being fetched.
 ///

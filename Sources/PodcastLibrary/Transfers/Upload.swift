@@ -1,4 +1,4 @@
-package import TransferCore
+package import Transfers
 
 /// The upload of an episode. Its row in the library is removed when the server has stored all bytes, or on
 /// cancellation.

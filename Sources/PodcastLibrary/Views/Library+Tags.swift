@@ -1,6 +1,7 @@
 import GRDB
 internal import Platform
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The id of a tag.
 package struct TagID: Identifier {

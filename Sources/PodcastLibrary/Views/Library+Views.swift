@@ -1,6 +1,7 @@
 import GRDB
 internal import Platform
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// A view's folder in the root.
 package struct ViewFolder: Sendable, Equatable {

@@ -1,6 +1,7 @@
 import GRDB
+internal import PodcastProtocol
 import Synchronization
-import TransferCore
+import Transfers
 
 /// The stored episodes of each view (a folder of the episodes that satisfy the user's conditions). Each transaction
 /// that changes a fact on which the conditions or the order of a view depend also updates the stored episodes.

@@ -1,6 +1,6 @@
 import GRDB
-internal import Listening
-import TransferCore
+internal import PodcastProtocol
+import Transfers
 
 /// The id of a view.
 package struct ViewID: Identifier {

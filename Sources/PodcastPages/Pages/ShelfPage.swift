@@ -1,7 +1,8 @@
 internal import Platform
 internal import PodcastFeed
 package import PodcastLibrary
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The contents of the page of all shows.
 package struct Shelf: Sendable {

@@ -1,7 +1,8 @@
 internal import Platform
 package import PodcastFeed
 package import PodcastLibrary
-internal import TransferCore
+internal import PodcastProtocol
+internal import Transfers
 
 /// The page of a show, `index.html` in its folder: art, description, and for each episode a player, chapters and notes.
 ///

@@ -1,6 +1,7 @@
 internal import Platform
 package import PodcastLibrary
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// A list of episodes of all shows, with a page in the mounted folder.
 package enum ViewKind: String, CaseIterable, Sendable {

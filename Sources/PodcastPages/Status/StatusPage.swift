@@ -1,5 +1,5 @@
 internal import Platform
-internal import TransferCore
+internal import Transfers
 
 /// The page of active tasks, `.status.html`, which reloads itself.
 package struct StatusPage: Sendable {

@@ -1,6 +1,6 @@
 internal import Platform
 package import PodcastFeed
-package import TransferCore
+package import Transfers
 
 /// The active tasks, as `.status`, `.status.json` and `podfs status` show them.
 package struct StatusReport: Sendable, Equatable {

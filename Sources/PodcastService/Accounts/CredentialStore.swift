@@ -2,10 +2,10 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 package import PodcastLibrary
+internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-package import TransferCore
-package import TransferEngine
+package import Transfers
 
 /// The reason why a file of credentials cannot be used. Its description is one line.
 package enum CredentialFileError: Error, CustomStringConvertible {

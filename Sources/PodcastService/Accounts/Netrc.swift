@@ -3,7 +3,7 @@ internal import Glibc
 internal import Platform
 internal import PodcastLibrary
 internal import Synchronization
-package import TransferEngine
+package import Transfers
 
 /// `~/.netrc`, which stores user names and passwords by host; the format is that of ftp(1), as curl parses it.
 ///

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
-package import TransferEngine
+package import Transfers
 
 /// The address of a feed or a server, separated from the credentials that it may contain.
 package struct PrivateAddress: Sendable, Equatable {

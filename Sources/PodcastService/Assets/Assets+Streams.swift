@@ -3,8 +3,7 @@ internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 // Streams. The file of an episode that is a stream is a playlist with the stream's address, which the mount generates.
 // Before the file is opened, the daemon fetches and checks the playlist at that address. If there is nothing to play,

@@ -5,8 +5,7 @@ internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// Artwork, transcripts and chapters, which are fetched when a program opens them, and then cached.
 @ServiceActor

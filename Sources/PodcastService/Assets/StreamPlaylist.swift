@@ -1,6 +1,6 @@
 internal import Platform
 internal import PodcastFeed
-package import TransferCore
+package import Transfers
 
 /// A check of a stream's playlist (HTTP Live Streaming, RFC 8216) that receives the playlist piece by piece. It
 /// performs no I/O.

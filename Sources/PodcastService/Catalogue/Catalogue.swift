@@ -1,4 +1,4 @@
-package import TransferCore
+package import Transfers
 
 /// A podcast directory that can be searched over the web.
 ///

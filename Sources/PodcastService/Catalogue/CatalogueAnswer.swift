@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Platform
 internal import PodcastFeed
-internal import TransferCore
+internal import Transfers
 
 /// Functions for all catalogues (podcast directories that can be searched). They build request URLs, and parse
 /// responses, which are untrusted JSON of limited size.

@@ -1,6 +1,6 @@
 internal import Platform
 internal import PodcastLibrary
-package import TransferCore
+package import Transfers
 
 /// A show as described by a catalogue, which is a podcast directory. Texts are single lines without control characters;
 /// addresses are http or https.

@@ -1,11 +1,9 @@
-internal import DaemonCore
 internal import Glibc
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// Shows that a search has found. They can be listed and played without a subscription, and are deleted when they have
 /// been unused for a day.

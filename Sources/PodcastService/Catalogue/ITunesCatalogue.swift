@@ -1,4 +1,4 @@
-package import TransferCore
+package import Transfers
 
 /// Apple's catalogue, through the iTunes Search API. Needs no key; Apple asks for at most about 20 requests a minute.
 package struct ITunesCatalogue: Catalogue {

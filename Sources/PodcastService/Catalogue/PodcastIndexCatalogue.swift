@@ -1,6 +1,6 @@
 internal import CCrypto
 internal import Platform
-package import TransferCore
+package import Transfers
 
 /// The Podcast Index (podcastindex.org), an open catalogue. Needs an API key, which is free.
 package struct PodcastIndexCatalogue: Catalogue {

@@ -1,5 +1,5 @@
 package import Platform
-internal import TransferCore
+internal import Transfers
 
 /// The results of recent searches, so that a repeated search needs no request. Does no I/O, and reads no clock.
 package struct SearchCache: Sendable {

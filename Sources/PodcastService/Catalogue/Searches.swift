@@ -3,8 +3,7 @@ internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// The search for shows in the configured catalogues (podcast directories), with a cache of their results.
 @ServiceActor

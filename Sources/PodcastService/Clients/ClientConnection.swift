@@ -1,10 +1,9 @@
 internal import CLinux
-internal import DaemonCore
 internal import Glibc
 internal import Platform
 package import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
+internal import Transfers
 
 /// The daemon's side of one client's connection.
 ///

@@ -1,7 +1,6 @@
-internal import DaemonCore
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
+internal import Transfers
 
 /// The connected clients. Thread-safe.
 final class ClientTable: Sendable {

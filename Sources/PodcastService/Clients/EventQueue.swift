@@ -1,8 +1,7 @@
-internal import DaemonCore
 internal import Platform
+internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// A queue of the engine's and the clients' events, and of work that has to follow them. Preserves the order.
 ///

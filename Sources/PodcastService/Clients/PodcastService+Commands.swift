@@ -1,12 +1,10 @@
-internal import DaemonCore
 internal import Foundation
 internal import Glibc
 internal import Logging
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 // Commands of clients. Each is answered once, by a reply or a failure.
 extension PodcastService {

@@ -3,8 +3,7 @@ internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 // Handlers of frames, on the socket's thread. They pass opens and reads to the engine directly, and do not block.
 extension PodcastService {

@@ -3,8 +3,9 @@ internal import Glibc
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
+internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
+internal import Transfers
 
 /// The feeds of the subscribed shows as last fetched, for diagnosing how a show is displayed.
 ///

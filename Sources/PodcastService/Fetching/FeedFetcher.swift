@@ -2,8 +2,7 @@ internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// The client for feeds: fetches them through the engine, and parses them as they arrive.
 struct FeedFetcher: Sendable {

@@ -1,6 +1,6 @@
 internal import Platform
 internal import Synchronization
-internal import TransferCore
+internal import Transfers
 
 /// Progress of a feed download.
 struct FeedProgress: Sendable, Equatable {

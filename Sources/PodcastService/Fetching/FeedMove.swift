@@ -1,7 +1,6 @@
-internal import DaemonCore
 internal import Platform
 package import PodcastFeed
-package import TransferCore
+package import Transfers
 
 /// The consequences of a feed fetch for the subscription: the outcome, and the address to use from now on. Pure.
 package struct FeedMove: Sendable, Equatable {

@@ -1,10 +1,8 @@
-internal import DaemonCore
 internal import Glibc
-internal import Listening
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
+internal import Transfers
 
 /// The recorder of what has been played: stores players' reports, and the played marks and positions that a person
 /// sets.

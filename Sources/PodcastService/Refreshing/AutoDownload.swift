@@ -1,6 +1,6 @@
-internal import Listening
 package import PodcastLibrary
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The downloads and evictions that the setting `auto_download` requires for a show. The episodes that the rules select
 /// are downloaded, unless they are declined, played or not available. Other automatic downloads are cancelled or

@@ -1,12 +1,10 @@
-internal import DaemonCore
 internal import Glibc
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// The queue of feeds to be fetched, and the running requests for the feeds of known shows. After a 304, the common
 /// case, the next request starts at once on the engine's thread. `Refresher` is the consumer of the pump's reports; its

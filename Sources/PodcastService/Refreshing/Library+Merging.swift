@@ -1,6 +1,7 @@
 internal import PodcastFeed
 internal import PodcastLibrary
-internal import TransferCore
+internal import PodcastProtocol
+internal import Transfers
 
 extension Library {
     /// Merges a feed outside the caller's actor: inserting the rows of a large feed takes a second, and other clients

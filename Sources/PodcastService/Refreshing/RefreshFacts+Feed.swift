@@ -1,7 +1,6 @@
-internal import DaemonCore
 internal import Platform
 internal import PodcastFeed
-internal import TransferCore
+internal import Transfers
 
 extension RefreshFacts {
     /// Creates the facts of a newly fetched document.

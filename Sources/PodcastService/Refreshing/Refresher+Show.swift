@@ -1,12 +1,10 @@
-internal import DaemonCore
 internal import Logging
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 // The refresh of one show.
 extension Refresher {

@@ -1,9 +1,8 @@
-internal import DaemonCore
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
+internal import Transfers
 
 // Feeds whose response is a 304, which is the common case.
 extension Refresher {

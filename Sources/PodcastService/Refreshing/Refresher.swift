@@ -1,12 +1,10 @@
-internal import DaemonCore
 internal import Logging
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// The refreshes of feeds, on request and by schedule, with limits on concurrent fetches in total and per host.
 @ServiceActor

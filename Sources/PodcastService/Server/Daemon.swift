@@ -5,7 +5,7 @@ internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferEngine
+internal import Transfers
 
 /// The run of the daemon process, from acquiring its locks to its clean exit.
 package enum Daemon {

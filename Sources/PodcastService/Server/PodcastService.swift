@@ -1,4 +1,3 @@
-internal import DaemonCore
 internal import Foundation
 internal import Glibc
 internal import Logging
@@ -6,8 +5,7 @@ internal import Platform
 package import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// The daemon's service: the only writer of library and cache, and the only part of podfs that uses the network.
 ///

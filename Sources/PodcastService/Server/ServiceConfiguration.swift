@@ -1,9 +1,8 @@
-package import DaemonCore
 package import Platform
 package import PodcastFeed
 package import PodcastLibrary
 package import PodcastProtocol
-package import TransferEngine
+package import Transfers
 
 /// Configuration of the daemon, from the command line and the configuration file.
 package struct ServiceConfiguration: Sendable {

@@ -1,11 +1,9 @@
-internal import DaemonCore
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// The objects that all parts of the service share; fixed while the daemon runs.
 final class ServiceContext: Sendable {

@@ -1,6 +1,6 @@
 internal import Glibc
 internal import PodcastProtocol
-internal import TransferCore
+internal import Transfers
 
 extension TransferError {
     /// The errno of a file system operation that fails with this error.

@@ -1,10 +1,8 @@
-internal import DaemonCore
 internal import Logging
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 // Adding a show to the library, alone or from a list.
 extension Subscriptions {

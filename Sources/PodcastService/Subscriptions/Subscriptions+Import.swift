@@ -1,4 +1,3 @@
-internal import DaemonCore
 internal import Foundation
 internal import Logging
 internal import Platform
@@ -6,8 +5,7 @@ internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 // Imports of shows from lists. Each show of a list is imported by its own command. If the client disconnects, the
 // fetches that have begun continue, and the other imports fail.

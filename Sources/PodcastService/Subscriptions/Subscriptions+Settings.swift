@@ -1,10 +1,8 @@
-internal import DaemonCore
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 // Settings of one show: `podfs set SHOW KEY=VALUE`.
 extension Subscriptions {

@@ -1,12 +1,10 @@
-internal import DaemonCore
 internal import Foundation
 internal import Logging
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// The commands on subscriptions: subscribing, renaming, unsubscribing.
 @ServiceActor

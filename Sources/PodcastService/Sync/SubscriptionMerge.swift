@@ -1,6 +1,7 @@
 internal import Platform
 package import PodcastLibrary
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The changes to apply locally, from a merge of the server's subscription changes with the local ones. Pure.
 ///

@@ -1,6 +1,6 @@
 internal import Platform
 package import PodcastLibrary
-internal import TransferEngine
+internal import Transfers
 
 /// The address of a sync server, as entered by a person.
 package struct SyncAddress: Sendable, Equatable {

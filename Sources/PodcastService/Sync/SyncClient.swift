@@ -1,7 +1,6 @@
 internal import Platform
 internal import PodcastLibrary
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// The failure of a request to the sync server.
 struct SyncFailure: Error, Sendable {

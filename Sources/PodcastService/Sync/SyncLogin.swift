@@ -1,6 +1,6 @@
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferEngine
+internal import Transfers
 
 /// A login to a sync server, which detects the server's protocol, and checks the name and password.
 struct SyncLogin: Sendable {

@@ -1,7 +1,7 @@
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
-internal import TransferCore
+internal import Transfers
 
 /// One exchange of subscriptions and episode actions (playback positions, for example) with the sync server. Each
 /// step's result is recorded in the library before the next step begins, so an exchange that stops early loses no

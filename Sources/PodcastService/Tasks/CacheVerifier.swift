@@ -1,10 +1,8 @@
-internal import ContentCache
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// The verification that cache files still contain the downloaded bytes. Another program may have truncated, copied or
 /// replaced them while no daemon was running.

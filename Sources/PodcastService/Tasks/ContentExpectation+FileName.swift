@@ -1,5 +1,5 @@
 internal import PodcastLibrary
-internal import TransferCore
+internal import Transfers
 
 extension ContentExpectation {
     /// Creates the expectation for a file, based on the content that players infer from its extension.

@@ -1,12 +1,9 @@
-internal import ContentCache
-internal import DaemonCore
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 // Engine events, which are recorded in the library in order and then broadcast to watching clients.
 extension CoreDriver {
@@ -217,14 +214,14 @@ extension CoreDriver {
     }
 
     /// Returns the task for a row of the library; `nil` if its episode or show was removed.
-    func task(of row: PodcastLibrary.Download) throws -> DownloadTask? {
+    func task(of row: PodcastLibrary.Download) throws -> RegisteredDownload? {
         guard let episode = try library.episode(id: row.episode),
             let show = try library.folder(id: episode.podcast)
         else { return nil }
         let snapshot = DownloadSnapshot(
             key: MediaID(episode.id), generation: episode.generation, state: row.state, received: episode.cachedBytes,
             total: episode.confirmedSize, error: row.error.map { TransferError(.failed, $0) }, isTask: true)
-        return DownloadTask(
+        return RegisteredDownload(
             id: row.id, show: show.id, path: show.name + "/" + episode.name,
             session: row.session, isSuspended: row.suspended, isAutomatic: row.automatic,
             created: .seconds(row.created),

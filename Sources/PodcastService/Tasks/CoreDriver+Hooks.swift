@@ -1,9 +1,9 @@
-internal import DaemonCore
 internal import Foundation
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
-internal import TransferCore
+internal import PodcastProtocol
+internal import Transfers
 
 /// The hooks that run or wait. A feed that changes the guids of all its episodes has thousands of new ones.
 struct HookQueue {

@@ -1,11 +1,9 @@
-internal import ContentCache
-internal import DaemonCore
 internal import Foundation
 internal import Logging
 internal import PodcastLibrary
+internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 // Functions that run on the engine's thread and on the socket's thread.
 extension CoreDriver {

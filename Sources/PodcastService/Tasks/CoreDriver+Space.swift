@@ -1,13 +1,10 @@
-internal import ContentCache
-internal import DaemonCore
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 // Space in the cache. `StoragePolicy` decides which downloads may use it and which files make room for them. These
 // functions collect its input and evict the files that its plans name.

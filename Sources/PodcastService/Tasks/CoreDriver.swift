@@ -1,4 +1,3 @@
-internal import DaemonCore
 internal import Foundation
 internal import Glibc
 internal import Logging
@@ -6,8 +5,7 @@ internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// The driver of `DaemonCore`: passes it inputs, writes the rows that it returns to the library, and performs its other
 /// effects.

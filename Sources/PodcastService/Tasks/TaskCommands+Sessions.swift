@@ -1,10 +1,8 @@
-internal import DaemonCore
 internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 // Commands on sessions and their tasks, for programs.
 extension TaskCommands {

@@ -1,11 +1,9 @@
-internal import DaemonCore
 internal import Foundation
 internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// Commands on downloads and cached bytes. TaskCommands+Sessions.swift has the commands on the sessions of client
 /// programs.

@@ -1,5 +1,6 @@
 package import PodcastLibrary
-package import TransferCore
+package import PodcastProtocol
+internal import Transfers
 
 /// The episodes of a show to remove from the library, in listing order. Pure.
 package struct EpisodeRemovals: Sendable, Equatable {

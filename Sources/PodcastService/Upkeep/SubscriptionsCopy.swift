@@ -1,7 +1,8 @@
 package import PodcastFeed
 package import PodcastLibrary
+package import PodcastProtocol
 internal import SystemPackage
-package import TransferCore
+internal import Transfers
 
 /// The copy of the subscription list beside the library, from which a lost library is restored. The format is OPML,
 /// which other podcast apps can import. The feed URLs contain the shows' credentials.

@@ -1,9 +1,7 @@
-internal import DaemonCore
 internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// Retention and automatic downloads: removes the episodes that `keep` excludes or that can no longer be read, and
 /// downloads those that `auto_download` selects. Runs after a refresh of a show, after a change of its settings, and

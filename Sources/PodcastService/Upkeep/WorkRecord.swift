@@ -1,4 +1,5 @@
-package import TransferCore
+package import PodcastProtocol
+package import Transfers
 
 /// A unit of work that the daemon runs unattended.
 package struct WorkItem: Sendable, Codable, Hashable {

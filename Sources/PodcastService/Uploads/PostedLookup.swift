@@ -1,8 +1,7 @@
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// A lookup that determines whether a POST whose response was lost has reached the server.
 ///

@@ -1,12 +1,10 @@
-internal import DaemonCore
 internal import Foundation
 internal import Logging
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
-internal import TransferEngine
+internal import Transfers
 
 /// The uploads of published episodes. An upload sends snapshots: private copies of the files to publish.
 @ServiceActor
@@ -27,7 +25,7 @@ final class Uploads: ServicePart {
             remedy: "cancel the uploads that need a password, and publish again with the user names and passwords")
     }
 
-    private var tasks: [TaskID: UploadTask] { driver.core.tasks.uploads }
+    private var tasks: [TaskID: RegisteredUpload] { driver.core.tasks.uploads }
 
     /// Loads the uploads of an earlier daemon, and starts those that may run unattended.
     ///
@@ -38,7 +36,7 @@ final class Uploads: ServicePart {
         let outstanding = try library.uploads()
         if !isRecovering { snapshots.tidy(keeping: Set(outstanding.flatMap(\.files))) }
         for upload in outstanding {
-            var task = UploadTask(upload)
+            var task = RegisteredUpload(upload)
             if task.mayRun {
                 pending.append(upload)
                 if let reason = reasonToSkip(upload) {
@@ -67,7 +65,7 @@ final class Uploads: ServicePart {
         pending.removeAll { ids.contains($0.id) }
         for upload in uploads {
             let id = upload.id
-            driver.report(.uploadRegistered(UploadTask(upload)))
+            driver.report(.uploadRegistered(RegisteredUpload(upload)))
             begin(upload)
             // An upload may take hours. Once it has run for `journalTime`, assume that it does not crash the daemon.
             Timers.after(Self.journalTime) { [weak self] in
@@ -161,7 +159,7 @@ final class Uploads: ServicePart {
             try library.removeUpload(id: upload.id, keeping: nil)
             throw error
         }
-        let task = UploadTask(upload)
+        let task = RegisteredUpload(upload)
         driver.report(.uploadRegistered(task))
         begin(upload)
         return .task((tasks[task.id] ?? task).info)
@@ -180,7 +178,7 @@ final class Uploads: ServicePart {
             case .suspend:
                 try library.setSuspended(upload: id, true)
                 if let upload = try library.upload(id: id) {
-                    driver.report(.uploadRegistered(UploadTask(upload, snapshot: task.snapshot)))
+                    driver.report(.uploadRegistered(RegisteredUpload(upload, snapshot: task.snapshot)))
                 }
                 pending.removeAll { $0.id == id }
                 engine.suspendUpload(id)
@@ -200,14 +198,14 @@ final class Uploads: ServicePart {
         return .acted(count: count, problems: problems)
     }
 
-    private func resume(_ task: UploadTask) throws {
+    private func resume(_ task: RegisteredUpload) throws {
         let id = task.id
         try library.setSuspended(upload: id, false)
         guard let upload = try library.upload(id: id) else { return }
         var snapshot = task.snapshot
         if task.state == .suspended || task.state == .failed { snapshot?.state = .queued }
         snapshot?.error = nil
-        driver.report(.uploadRegistered(UploadTask(upload, snapshot: snapshot)))
+        driver.report(.uploadRegistered(RegisteredUpload(upload, snapshot: snapshot)))
         pending.removeAll { $0.id == id }
         begin(upload)
     }
@@ -264,7 +262,7 @@ final class Uploads: ServicePart {
     }
 }
 
-extension UploadTask {
+extension RegisteredUpload {
     fileprivate init(_ row: Upload, snapshot: UploadSnapshot? = nil) {
         self.init(
             id: row.id, title: row.title, size: row.size, isSuspended: row.suspended, created: .seconds(row.created),

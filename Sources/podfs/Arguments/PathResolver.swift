@@ -7,7 +7,7 @@ import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
-import TransferCore
+import Transfers
 
 /// The resolution of PATH arguments: paths in a mount, `SHOW`, or `SHOW/EPISODE`.
 struct PathResolver {

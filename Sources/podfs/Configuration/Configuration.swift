@@ -2,7 +2,7 @@ import Glibc
 import Platform
 import PodcastLibrary
 import PodcastService
-import TransferCore
+import Transfers
 
 /// The settings of podfs: those in `config.toml`, and defaults for the rest. See podfs.conf(5).
 ///

@@ -1,7 +1,6 @@
 import Foundation
 import PodcastService
-import TransferCore
-import TransferEngine
+import Transfers
 
 /// A TOML value of the configuration file, and its conversions.
 enum ConfigurationValue: Sendable, Equatable {

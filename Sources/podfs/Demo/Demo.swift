@@ -2,10 +2,9 @@ import Dispatch
 import Foundation
 import Glibc
 import Platform
-import PodcastClient
 import PodcastPages
 import PodcastProtocol
-import TransferCore
+import Transfers
 
 /// The demonstration: starts a server, a daemon, a mount and a reader, and removes everything at the end.
 struct Demo {

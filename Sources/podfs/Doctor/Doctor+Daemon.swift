@@ -2,11 +2,10 @@ import CLinux
 import Foundation
 import Glibc
 import Platform
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
-import TransferEngine
+import Transfers
 
 // Checks of the daemon, its systemd units, and its access to servers.
 extension Doctor {

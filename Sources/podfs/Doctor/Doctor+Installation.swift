@@ -1,6 +1,4 @@
 import CLinux
-import ContentCache
-import DaemonCore
 import Foundation
 import Glibc
 import Platform
@@ -10,7 +8,7 @@ import PodcastPages
 import PodcastProtocol
 import PodcastService
 import SystemPackage
-import TransferCore
+import Transfers
 
 // Checks of the folders and files that podfs uses.
 extension Doctor {

@@ -1,6 +1,6 @@
 import Foundation
 import Platform
-import Players
+import PodcastFilesystem
 import PodcastPages
 
 // The check of the D-Bus session bus, on which the daemon watches media players (MPRIS).

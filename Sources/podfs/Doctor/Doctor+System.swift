@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Glibc
 import Platform
-import PodcastClient
+import PodcastProtocol
 
 // Checks of the system.
 extension Doctor {

@@ -1,11 +1,10 @@
-import ContentCache
 import Foundation
 import Platform
-import PodcastClient
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
 import SystemPackage
+import Transfers
 
 // The comparison of cached episodes with the digests that were recorded when their downloads finished.
 extension Doctor {

@@ -4,7 +4,6 @@ import Foundation
 import Fuse
 import Glibc
 import Platform
-import PodcastClient
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol

@@ -1,9 +1,9 @@
 import CLinux
 import Foundation
 import Glibc
-import Listening
 import Platform
-import Players
+import PodcastFilesystem
+import PodcastProtocol
 
 extension PlayerWatch.Options {
     /// Returns the options for a mount on `folder`, with the session bus of this process's environment.

@@ -3,7 +3,7 @@ import Platform
 import PodcastPages
 import PodcastProtocol
 import Synchronization
-import TransferCore
+import Transfers
 
 /// The progress line of a long command on standard error, if that is a terminal. Thread-safe.
 final class ProgressLine: Sendable {

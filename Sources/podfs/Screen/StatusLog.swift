@@ -1,7 +1,7 @@
 import Platform
 import PodcastPages
 import PodcastProtocol
-import TransferCore
+import Transfers
 
 /// The output of `podfs status --watch` if standard output is not a terminal: one line each time a task changes state
 /// or its progress reaches another tenth.

@@ -1,6 +1,6 @@
 import Platform
 import PodcastPages
-import TransferCore
+import Transfers
 
 /// The rendering of `podfs status --watch`: a pure function of the tasks, and of the terminal's size and colors.
 struct StatusScreen {

@@ -1,12 +1,11 @@
 import Dispatch
 import Glibc
 import Platform
-import PodcastClient
 import PodcastFilesystem
 import PodcastPages
 import PodcastProtocol
 import Synchronization
-import TransferCore
+import Transfers
 
 /// `podfs status --watch`: displays the daemon's tasks until it is interrupted or `q` is typed. Ending the display does
 /// not affect the transfers; keys can suspend, resume or cancel the selected task.

@@ -1,7 +1,6 @@
-import PodcastClient
 import PodcastProtocol
 import Synchronization
-import TransferCore
+import Transfers
 
 /// The progress of a synchronization on standard error, if that is a terminal: the number of shows added, changed and
 /// removed, and the name of the last one or the address of the feed that is being fetched.

@@ -1,7 +1,7 @@
 import PodcastFilesystem
 import PodcastPages
 import PodcastProtocol
-import TransferCore
+import Transfers
 
 /// The current tasks according to the daemon's events, for display. Not thread-safe.
 final class TaskBoard {

@@ -1,4 +1,4 @@
-import TransferCore
+import Transfers
 
 /// The selection of a task by the keys of `podfs status --watch`.
 struct TaskSelection {

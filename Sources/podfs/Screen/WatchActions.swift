@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import Platform
-import PodcastClient
 import PodcastProtocol
 
 /// The effects of the keys of `podfs status --watch` on the selected task.

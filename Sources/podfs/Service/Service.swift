@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import Platform
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService

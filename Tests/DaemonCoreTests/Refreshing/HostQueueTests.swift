@@ -1,8 +1,9 @@
-import DaemonCore
 import Platform
+import PodcastProtocol
+import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct HostQueueTests {
     private func queue(_ hosts: [String], total: Int = 8, perHost: Int = 2) -> HostQueue {

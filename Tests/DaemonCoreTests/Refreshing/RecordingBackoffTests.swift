@@ -1,5 +1,5 @@
-import DaemonCore
 import Platform
+import PodcastService
 import Testing
 
 struct RecordingBackoffTests {

@@ -1,8 +1,8 @@
-import DaemonCore
 import Platform
+import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct RefreshScheduleTests {
     private static let hour: Int64 = 3_600

@@ -1,4 +1,4 @@
-import DaemonCore
+import PodcastService
 import TestSupport
 import Testing
 

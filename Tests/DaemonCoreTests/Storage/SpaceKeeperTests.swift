@@ -1,7 +1,7 @@
 import Testing
-import TransferCore
+import Transfers
 
-@testable import DaemonCore
+@testable import PodcastService
 
 struct SpaceKeeperTests {
     /// After a refused write, the engine writes nothing until it receives `.stopWriting(nil)`.

@@ -1,8 +1,8 @@
-import DaemonCore
 import Platform
+import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Invariants of the policy over random, evolving caches: downloads start, progress and end; readers come and go.
 struct StoragePolicyPropertyTests {

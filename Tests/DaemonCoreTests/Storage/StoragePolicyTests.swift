@@ -1,7 +1,7 @@
-import DaemonCore
 import Platform
+import PodcastService
 import Testing
-import TransferCore
+import Transfers
 
 struct StoragePolicyTests {
     private static let mebibyte: Int64 = 1 << 20

@@ -1,9 +1,9 @@
 import Platform
 import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
-@testable import DaemonCore
+@testable import PodcastService
 
 /// Queues of thousands of downloads: the work for one event does not depend on their number.
 struct LongQueueTests {
@@ -14,8 +14,8 @@ struct LongQueueTests {
             key: MediaID(number), generation: 1, state: state, received: received, total: nil, isTask: true)
     }
 
-    private func task(_ number: Int64, _ state: TaskState = .queued, received: Int64 = 0) -> DownloadTask {
-        DownloadTask(
+    private func task(_ number: Int64, _ state: TaskState = .queued, received: Int64 = 0) -> RegisteredDownload {
+        RegisteredDownload(
             id: TaskID(number), show: 1, path: "Show/\(number).mp3", session: ClientSession.common,
             created: .seconds(0), guess: 1_000, snapshot: snapshot(number, state, received: received))
     }
@@ -79,7 +79,7 @@ struct LongQueueTests {
     @Test func theCountsOfTheTableFollowEveryChange() {
         var random = SystemRandomNumberGenerator()
         var table = DownloadTable()
-        var model: [MediaID: DownloadTask] = [:]
+        var model: [MediaID: RegisteredDownload] = [:]
         let states: [TaskState] = [.queued, .running, .suspended, .failed]
         for _ in 0..<3_000 {
             let number = Int64.random(in: -200...200, using: &random)

@@ -1,7 +1,7 @@
-import DaemonCore
+import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct TaskHoldsTests {
     private var holds = TaskHolds<String>()

@@ -1,9 +1,9 @@
 import Platform
 import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
-@testable import DaemonCore
+@testable import PodcastService
 
 struct TaskRegistryTests {
     private var tasks = TaskRegistry()

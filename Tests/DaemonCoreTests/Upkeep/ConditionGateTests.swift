@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import DaemonCore
+@testable import PodcastService
 
 struct ConditionGateTests {
     private var gate = ConditionGate(lifetime: .seconds(60))

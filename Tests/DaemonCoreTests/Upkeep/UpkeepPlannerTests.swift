@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-@testable import DaemonCore
+@testable import PodcastService
 
 struct UpkeepPlannerTests {
     private var planner = UpkeepPlanner(idleExit: .seconds(300))

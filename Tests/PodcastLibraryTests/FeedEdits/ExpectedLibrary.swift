@@ -1,6 +1,7 @@
 import PodcastFeed
 import PodcastLibrary
-import TransferCore
+import PodcastProtocol
+import Transfers
 
 /// The rows that the library should have for a show.
 ///

@@ -1,9 +1,10 @@
 import Foundation
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Two weeks of typical edits by publishers and hosting companies. After each refresh, the library's rows are compared
 /// with a model that knows each item's identity.

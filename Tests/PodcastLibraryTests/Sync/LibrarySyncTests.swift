@@ -1,8 +1,9 @@
 import Foundation
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 /// Tests of the library's queue of changes for the sync server, and of the changes received from that server.
 @Suite struct LibrarySyncTests {

@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
-import Listening
 import PodcastFeed
+import PodcastProtocol
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastLibrary
 

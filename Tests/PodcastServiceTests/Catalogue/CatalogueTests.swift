@@ -2,7 +2,7 @@ import Platform
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 struct CatalogueTests {
     private let iTunes = ITunesCatalogue()

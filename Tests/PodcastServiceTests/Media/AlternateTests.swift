@@ -1,12 +1,10 @@
-import DaemonCore
 import Foundation
 import Glibc
-import Listening
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastLibrary
 

@@ -4,7 +4,7 @@ import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Episodes whose feed names several sources or a hash of the media file.
 struct SourceTests {

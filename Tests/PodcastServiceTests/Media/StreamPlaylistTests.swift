@@ -1,6 +1,6 @@
 import PodcastService
 import Testing
-import TransferCore
+import Transfers
 
 /// The check of the playlist of a stream (HTTP Live Streaming).
 @Suite struct StreamPlaylistTests {

@@ -5,7 +5,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// The daemon's handling of episodes whose media is a stream (an HLS playlist).
 struct StreamTests {

@@ -1,7 +1,8 @@
 import PodcastLibrary
+import PodcastProtocol
 import PodcastService
 import Testing
-import TransferCore
+import Transfers
 
 /// The rules that select episodes for automatic downloads, and the reasons that `podfs list` prints.
 struct AutoDownloadRulesTests {

@@ -4,7 +4,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Feeds whose server sends only the new items (status 226, RFC 3229).
 struct DeltaTests {

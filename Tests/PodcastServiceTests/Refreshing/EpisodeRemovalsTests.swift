@@ -1,7 +1,8 @@
 import PodcastLibrary
+import PodcastProtocol
 import PodcastService
 import Testing
-import TransferCore
+import Transfers
 
 struct EpisodeRemovalsTests {
     private static let day: Int64 = 86_400

@@ -2,7 +2,7 @@ import Platform
 import PodcastFeed
 import PodcastService
 import Testing
-import TransferCore
+import Transfers
 
 struct FeedMoveTests {
     private static let old = "https://old.example/feed"

@@ -1,7 +1,6 @@
-import DaemonCore
 import PodcastFeed
 import Testing
-import TransferCore
+import Transfers
 
 @testable import PodcastService
 

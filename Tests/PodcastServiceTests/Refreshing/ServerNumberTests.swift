@@ -1,4 +1,3 @@
-import DaemonCore
 import Platform
 import PodcastFeed
 import PodcastLibrary
@@ -6,7 +5,7 @@ import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Extreme numbers in response headers, in search results and in feeds.
 @Suite struct ServerNumberTests {

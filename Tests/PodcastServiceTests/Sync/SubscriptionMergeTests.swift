@@ -1,8 +1,9 @@
 import PodcastLibrary
+import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Merges of local and remote subscriptions, without a server.
 @Suite struct SubscriptionMergeTests {

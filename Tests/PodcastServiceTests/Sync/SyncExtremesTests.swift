@@ -1,12 +1,11 @@
 import Foundation
 import GRDB
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 /// Numbers outside the range of any clock: in a sync server's responses, in rows of the library, and in commands.
 @Suite struct SyncExtremesTests {

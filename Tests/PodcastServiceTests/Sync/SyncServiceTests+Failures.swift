@@ -1,12 +1,11 @@
 import Foundation
-import PodcastClient
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
-import TransferCore
+import Transfers
 
 // Servers that are unreachable, refuse requests, or send invalid responses; devices and clocks that disagree.
 extension SyncServiceTests {

@@ -1,4 +1,5 @@
-internal import TransferCore
+internal import PodcastProtocol
+internal import Transfers
 
 /// The former names of renamed episodes. A lookup of such a name finds the episode as long as it is open, since a
 /// player may reopen the path that it is playing.

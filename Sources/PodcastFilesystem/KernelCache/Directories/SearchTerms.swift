@@ -1,6 +1,6 @@
 internal import Platform
 internal import PodcastProtocol
-internal import TransferCore
+internal import Transfers
 
 /// The names looked up in `.search`, and their results.
 ///

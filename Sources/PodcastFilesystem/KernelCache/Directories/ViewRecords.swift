@@ -1,5 +1,6 @@
 internal import PodcastLibrary
-internal import TransferCore
+internal import PodcastProtocol
+internal import Transfers
 
 /// The links in each view (a folder with links to episodes) at its last listing, as the kernel may have cached them.
 /// Pure.

@@ -1,7 +1,7 @@
 internal import Fuse
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import TransferCore
+internal import Transfers
 
 /// The root folder of a mount: files about all shows, `.search`, the folder of tags, `Tagged` if enabled, views and
 /// shows.

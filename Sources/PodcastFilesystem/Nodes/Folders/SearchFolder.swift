@@ -3,7 +3,7 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 // `.search/TERM/SHOW/EPISODE`: podcast directories on the web as folders. `.search` lists no entries, and a lookup of
 // any name in it succeeds locally, so walking the tree sends no search. Opening a term's folder, or a show's folder

@@ -4,7 +4,7 @@ internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// A subscribed show: its episodes, and the files generated or fetched for them.
 struct ShowFolder: NodeBehaviour {

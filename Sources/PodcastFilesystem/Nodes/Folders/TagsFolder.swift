@@ -1,7 +1,7 @@
 internal import Fuse
 internal import PodcastLibrary
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 // `Tags/TAG/SHOW`: links to the folders of the shows with a tag. These folders are small enough to be read from the
 // library at each access. So the kernel is told not to cache their names and attributes, and a change needs no

@@ -1,9 +1,10 @@
 internal import Fuse
 internal import PodcastLibrary
 internal import PodcastPages
+internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-internal import TransferCore
+internal import Transfers
 
 /// A view: a folder in the root, such as `Latest`, with links to episodes. The library stores which episodes these
 /// are. The folder also has a playlist and an HTML page of them, a feed of them if a web server shares the mount, and

@@ -1,9 +1,8 @@
 import ArgumentParser
 import Foundation
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
-import TransferCore
+import Transfers
 
 struct DownloadCommand: PodfsCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,7 @@ import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
 import PodcastService
-import TransferCore
+import Transfers
 
 /// A value of an episode that `podfs set` changes: `played=true`, `position=1:02:30`, `pinned=true`.
 enum EpisodeSetting: Equatable, CustomStringConvertible {

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import Glibc
 import Platform
-import PodcastClient
 import PodcastFeed
 import PodcastPages
 import PodcastProtocol

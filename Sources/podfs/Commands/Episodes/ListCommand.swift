@@ -1,13 +1,12 @@
 import ArgumentParser
 import Glibc
 import Platform
-import PodcastClient
 import PodcastFeed
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
 import PodcastService
-import TransferCore
+import Transfers
 
 struct ListCommand: PodfsCommand {
     static let configuration = CommandConfiguration(

@@ -1,9 +1,7 @@
 import ArgumentParser
 import Foundation
-import Listening
-import PodcastClient
 import PodcastProtocol
-import TransferCore
+import Transfers
 
 struct PlayerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Platform
-import PodcastClient
 import PodcastFeed
 import PodcastPages
 import PodcastProtocol

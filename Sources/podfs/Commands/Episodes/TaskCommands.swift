@@ -1,11 +1,10 @@
 import ArgumentParser
 import Foundation
 import Platform
-import PodcastClient
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
-import TransferCore
+import Transfers
 
 /// A command that applies one action to uploads, or to the downloads or cached bytes of episodes.
 protocol TaskCommand: PodfsCommand {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Platform
-import PodcastClient
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol

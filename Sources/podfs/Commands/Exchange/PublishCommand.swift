@@ -1,13 +1,12 @@
 import ArgumentParser
 import Foundation
 import Platform
-import PodcastClient
 import PodcastFeed
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
-import TransferCore
+import Transfers
 
 struct PublishCommand: PodfsCommand {
     static let configuration = CommandConfiguration(

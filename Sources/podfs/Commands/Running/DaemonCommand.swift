@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import PodcastClient
 import PodcastProtocol
 import PodcastService
 

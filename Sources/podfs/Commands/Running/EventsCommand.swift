@@ -1,13 +1,11 @@
 import ArgumentParser
 import Foundation
-import Listening
 import Platform
-import PodcastClient
 import PodcastFeed
 import PodcastPages
 import PodcastProtocol
 import Synchronization
-import TransferCore
+import Transfers
 
 struct EventsCommand: PodfsCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import Fuse
 import Glibc
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 

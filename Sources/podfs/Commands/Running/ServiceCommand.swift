@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
-import PodcastClient
+import PodcastProtocol
 
 struct ServiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Glibc
-import PodcastClient
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastPages

@@ -1,5 +1,4 @@
 import ArgumentParser
-import PodcastClient
 import PodcastLibrary
 import PodcastProtocol
 

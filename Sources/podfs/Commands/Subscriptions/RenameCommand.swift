@@ -1,10 +1,9 @@
 import ArgumentParser
 import Platform
-import PodcastClient
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
-import TransferCore
+import Transfers
 
 struct RenameCommand: PodfsCommand {
     static let configuration = CommandConfiguration(

@@ -1,12 +1,11 @@
 import ArgumentParser
 import Foundation
 import Platform
-import PodcastClient
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
-import TransferCore
+import Transfers
 
 struct SetCommand: PodfsCommand {
     static let configuration = CommandConfiguration(

@@ -1,0 +1,297 @@
+internal import CLinux
+internal import Glibc
+internal import Platform
+package import PodcastProtocol
+internal import Synchronization
+internal import Transfers
+
+/// A watch of the players on the session bus while an episode is open, on a thread of its own. Thread-safe.
+///
+/// The thread starts with the first open. After the last close, it continues for `Options.linger` if it is connected to
+/// the bus, and ends at once if it is not. It closes the connection before it ends. It waits in poll(2) for the bus,
+/// for inputs from other threads, and for the deadline of its `PlayerTracker`.
+package final class PlayerWatch: Sendable {
+    /// The parts of the mount that the watch uses.
+    package struct Mount: Sendable {
+        /// Returns the episode at a path below the mount point, given by its components; `nil` if there is none.
+        package var episode: @Sendable ([String]) -> EpisodeID?
+        /// Returns the name of an open episode's file; `nil` if it is not known. Serves to recognize links to the file
+        /// from outside the mount: a path is resolved only if its last component begins with the file's name minus the
+        /// extension.
+        package var fileName: @Sendable (EpisodeID) -> String?
+        /// Sends a report to the daemon. Calls the callback, on any thread, with the position in seconds to which the
+        /// player should seek, or with `nil`.
+        package var report: @Sendable (ListeningReport, @escaping @Sendable (Double?) -> Void) -> Void
+
+        package init(
+            episode: @escaping @Sendable ([String]) -> EpisodeID?, fileName: @escaping @Sendable (EpisodeID) -> String?,
+            report: @escaping @Sendable (ListeningReport, @escaping @Sendable (Double?) -> Void) -> Void
+        ) {
+            self.episode = episode
+            self.fileName = fileName
+            self.report = report
+        }
+    }
+
+    /// The settings of a watch.
+    package struct Options: Sendable {
+        /// The absolute path of the mounted folder, without links.
+        package var folder: String
+        /// Returns the address of the bus; `nil` if there is none now.
+        package var address: @Sendable () -> String?
+        /// The time for which the connection stays open after the last close, because a player sends its last signals
+        /// after it has closed the file.
+        package var linger: Duration = .seconds(10)
+        /// Whether players are asked to seek to the stored position.
+        package var resumes: Bool
+        /// Resolves the links in a path. Returns the components of the result below the mounted folder; `nil` if the
+        /// result is not below it. May take seconds; called on a thread of its own.
+        package var resolve: @Sendable (String) -> [String]?
+
+        package init(
+            folder: String, address: @escaping @Sendable () -> String?, resumes: Bool = true,
+            resolve: @escaping @Sendable (String) -> [String]? = { _ in nil }
+        ) {
+            self.folder = folder
+            self.address = address
+            self.resumes = resumes
+            self.resolve = resolve
+        }
+    }
+
+    private struct State {
+        /// The number of current opens of each open episode. An episode that is not open has no entry.
+        var open: [EpisodeID: Int] = [:]
+        var isRunning = false
+        var isEnded = false
+        /// Inputs for the tracker from other threads.
+        var inbox: [PlayerTracker.Input] = []
+        /// The number of running `resolve` calls.
+        var resolving = 0
+    }
+
+    /// The delay before connecting, so that a program that opens a file only for a moment causes no connection.
+    private static let connectDelay: Duration = .milliseconds(200)
+    /// The interval between attempts to connect.
+    private static let retryInterval: Duration = .seconds(30)
+    /// The maximum number of concurrent `resolve` calls.
+    private static let maxResolving = 4
+
+    private let options: Options
+    private let mount: Mount
+    private let state = Mutex(State())
+    /// The signal that wakes the thread; `nil` if eventfd(2) has failed. The watch then does nothing.
+    private let wake: WakeSignal?
+
+    package init(_ options: Options, mount: Mount) {
+        self.options = options
+        self.mount = mount
+        wake = WakeSignal()
+    }
+
+    /// Records an open of an episode. Returns at once.
+    package func opened(_ episode: EpisodeID) {
+        guard let wake else { return }
+        let starts = state.withLock { state in
+            if state.isEnded { return false }
+            state.open[episode, default: 0] += 1
+            state.inbox.append(.opened(episode))
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if starts { startThread("podfs-players") { [self] in run(wake) } } else { wake.send() }
+    }
+
+    /// Records a close of an episode. Returns at once.
+    package func closed(_ episode: EpisodeID) {
+        let isLast = state.withLock { state in
+            guard let count = state.open[episode] else { return false }
+            state.open[episode] = count > 1 ? count - 1 : nil
+            return state.open.isEmpty
+        }
+        // The thread ends after `linger` if it is connected, otherwise at once. If an episode is opened before that,
+        // the thread continues.
+        if isLast { wake?.send() }
+    }
+
+    /// Whether the thread runs, with or without a connection.
+    package var isRunning: Bool { state.withLock { $0.isRunning } }
+
+    /// Ends the thread, which first reports the players' last positions. Returns at once. Later opens have no effect.
+    package func stop() {
+        state.withLock { $0.isEnded = true }
+        wake?.send()
+    }
+
+    private func post(_ input: PlayerTracker.Input) {
+        state.withLock { $0.inbox.append(input) }
+        wake?.send()
+    }
+
+    // MARK: The thread
+
+    private static var now: Instant { Instant(uptime: .microseconds(SystemClock.monotonic.microseconds)) }
+
+    private func run(_ wake: WakeSignal) {
+        while true {
+            wake.wait(for: Self.connectDelay, while: { hasOpenEpisode })
+            let isDone = state.withLock { state in
+                guard state.open.isEmpty || state.isEnded else { return false }
+                (state.isRunning, state.inbox) = (false, [])
+                return true
+            }
+            if isDone { return }
+            guard let address = options.address() else {
+                wake.wait(for: Self.retryInterval, while: { hasOpenEpisode })
+                continue
+            }
+            follow(address, wake)
+            if hasOpenEpisode { wake.wait(for: Self.retryInterval, while: { hasOpenEpisode }) }
+        }
+    }
+
+    private var hasOpenEpisode: Bool { state.withLock { !$0.open.isEmpty && !$0.isEnded } }
+
+    /// Follows the players on a bus until the connection is lost, `linger` has passed since the last close, or `stop`
+    /// is called. Returns at once if there is no bus at the address.
+    private func follow(_ address: String, _ wake: WakeSignal) {
+        let inputs = InputQueue()
+        guard let bus = PlayerBus(address: address, receive: { inputs.items.append($0) }) else { return }
+        var tracker = PlayerTracker()
+        // A new tracker knows of no open episode: add those that are open now.
+        for episode in state.withLock({ Array($0.open.keys) }) { inputs.items.append(.opened(episode)) }
+        var closedSince: Instant?
+        var isConnected = true
+        var hasMore = false
+        while isConnected {
+            if !hasMore { wait(bus, tracker.deadline, closedSince.map { $0 + options.linger }, wake) }
+            switch bus.process() {
+            case .some(let more): hasMore = more
+            case nil: isConnected = false
+            }
+            let now = Self.now
+            inputs.items += state.withLock { state in
+                defer { state.inbox = [] }
+                return state.inbox
+            }
+            if let deadline = tracker.deadline, deadline <= now { inputs.items.append(.tick) }
+            closedSince = hasOpenEpisode ? nil : closedSince ?? now
+            if let closedSince, now - closedSince >= options.linger || state.withLock({ $0.isEnded }) {
+                isConnected = false
+            }
+            let items = inputs.items
+            inputs.items = []
+            for input in items { perform(tracker.handle(input, at: now), on: bus) }
+        }
+        perform(tracker.handle(.disconnected, at: Self.now), on: bus)
+    }
+
+    /// The inputs that the tracker has not handled yet, oldest first. A class, since the bus's callback appends to it.
+    private final class InputQueue {
+        var items: [PlayerTracker.Input] = []
+    }
+
+    /// Waits for the bus, a signal from another thread, or the earliest deadline: the bus's, `first` or `second`.
+    /// Clears the signal.
+    private func wait(_ bus: PlayerBus, _ first: Instant?, _ second: Instant?, _ wake: WakeSignal) {
+        let busDeadline = bus.deadline.map { Instant(uptime: .microseconds(Int64(clamping: $0))) }
+        let next = [first, second, busDeadline].compactMap(\.self).min()
+        var descriptors = [
+            pollfd(fd: bus.descriptor, events: bus.events, revents: 0),
+            pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
+        ]
+        let timeout = next.map { max(0, ($0 - Self.now) / .milliseconds(1)) + 1 } ?? -1
+        _ = poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: Int64(timeout)))
+        wake.clear()
+    }
+
+    private func perform(_ effects: [PlayerTracker.Effect], on bus: PlayerBus) {
+        for effect in effects {
+            switch effect {
+            case .read(let id): bus.read(id)
+            case .readPosition(let id): bus.readPosition(id)
+            case .seek(let id, let track, let target, let position):
+                bus.seek(id, track: track, to: target, from: position)
+            case .locate(let id, let url): locate(id, url)
+            case .report(let id, let session, let report):
+                mount.report(report) { [weak self] resume in
+                    guard let self, let resume, options.resumes else { return }
+                    post(.answered(id, session: session, resume: resume))
+                }
+            }
+        }
+    }
+
+    // MARK: Paths
+
+    /// Looks up the episode of a URL and posts `located`. Posts nothing if the URL is not that of a file. For a file
+    /// outside the mount, posts nothing if it cannot be a link to an open episode, or if `maxResolving` calls of
+    /// `resolve` are running already.
+    private func locate(_ id: PlayerID, _ url: String) {
+        guard let path = FileURL.path(url) else { return }
+        if let names = FileURL.components(path, below: options.folder) {
+            return post(.located(id, url: url, mount.episode(names)))
+        }
+        // Resolving a path may take seconds. So resolve only names that may belong to an open episode, not the name of
+        // each file that a player plays.
+        guard let name = FileURL.components(path)?.last, isNameOfOpenEpisode(name) else { return }
+        let begins = state.withLock { state in
+            guard state.resolving < Self.maxResolving else { return false }
+            state.resolving += 1
+            return true
+        }
+        guard begins else { return }
+        let text = String(decoding: path, as: UTF8.self)
+        startThread("podfs-locate") { [self] in
+            let names = options.resolve(text)
+            state.withLock { $0.resolving -= 1 }
+            post(.located(id, url: url, names.flatMap(mount.episode)))
+        }
+    }
+
+    /// Whether the name begins with the stem (the name minus the extension) of an open episode's file. It may then be
+    /// the name of that file, or of a link to it.
+    private func isNameOfOpenEpisode(_ name: String) -> Bool {
+        state.withLock { Array($0.open.keys) }.contains { episode in
+            guard let file = mount.fileName(episode) else { return false }
+            let stem = file.lastIndex(of: ".").map { file[..<$0] } ?? file[...]
+            return name.utf8.starts(with: stem.utf8)
+        }
+    }
+}
+
+/// An eventfd(2) that wakes a waiting thread.
+private final class WakeSignal: Sendable {
+    let descriptor: Int32
+
+    init?() {
+        descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        if descriptor < 0 { return nil }
+    }
+
+    deinit { close(descriptor) }
+
+    func send() { eventfd_write(descriptor, 1) }
+
+    func clear() {
+        var count: eventfd_t = 0
+        eventfd_read(descriptor, &count)
+    }
+
+    /// Waits for a signal, for at most the given time. Does not clear the signal.
+    func wait(for time: Duration) {
+        var descriptors = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        _ = poll(&descriptors, 1, Int32(clamping: Int64(time / .milliseconds(1))))
+    }
+
+    /// Waits until `condition` is false or the time has passed. Evaluates the condition after each signal.
+    func wait(for time: Duration, while condition: () -> Bool) {
+        let end = SystemClock.monotonic.now + time
+        while condition() {
+            let rest = end - SystemClock.monotonic.now
+            if rest <= .zero { return }
+            wait(for: rest)
+            clear()
+        }
+    }
+}

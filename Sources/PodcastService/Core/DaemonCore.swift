@@ -1,0 +1,265 @@
+internal import Platform
+package import PodcastProtocol
+package import Transfers
+
+/// The daemon's decisions, as a value without IO: the caller passes the time and performs the effects.
+///
+/// The driver processes inputs in batches. It calls `handle` for each input on a copy of the value, and writes the rows
+/// among the effects in one transaction. If the transaction fails, it drops the copy, so that the batch has no effect.
+/// Otherwise it adopts the copy and calls `finishBatch`, which returns the effects that depend on all inputs.
+package struct DaemonCore: Sendable {
+    package private(set) var tasks = TaskRegistry()
+    package private(set) var space: SpaceKeeper
+    private var upkeep: UpkeepPlanner
+    private var clients: Set<ClientID> = []
+    /// The number of commands, sync exchanges and other jobs that are running. While it is above 0, the daemon is not
+    /// idle.
+    private var underWay = 0
+    /// Whether feeds are being fetched, or fetched feeds have not been processed yet.
+    private var isFetching = false
+    /// The number of engine events that could not be written to the library and will be retried.
+    private var unwritten = 0
+    private var conditions: ConditionGate
+    /// Whether a new plan for the space is being computed, and files are being evicted for it.
+    private var isPlanning = false
+    /// The results of the current batch. `changesDemand` is set initially, so that the first batch applies the cache
+    /// limits to the files of the previous daemon.
+    private var outcome = Outcome(changesDemand: true)
+
+    /// - Parameters:
+    ///   - idleExit: the time for which the daemon must be idle before it exits; `daemon.idle_exit`.
+    ///   - conditionLifetime: the age at which a reading of the network and power conditions is repeated.
+    package init(limits: StorageLimits, idleExit: Duration, conditionLifetime: Duration = .seconds(60)) {
+        conditions = ConditionGate(lifetime: conditionLifetime)
+        space = SpaceKeeper(limits: limits)
+        upkeep = UpkeepPlanner(idleExit: idleExit)
+    }
+
+    // MARK: Queries
+
+    /// Whether discretionary work (work that nobody has requested) may run: while a client is connected, or if network
+    /// and power conditions permit it.
+    package var mayRunByItself: Bool { conditions.allows || !clients.isEmpty }
+
+    /// Whether no client is connected, nothing is running or waits to be written, and no task could proceed.
+    package var isIdle: Bool {
+        clients.isEmpty && underWay == 0 && !isFetching && unwritten == 0 && tasks.fetches.isEmpty
+            && !tasks.hasRunnable(waiting: space.waiting)
+    }
+
+    /// Returns all tasks, ordered by number.
+    ///
+    /// - Parameter others: tasks that the core does not know. These are feed fetches for which it has not received
+    ///   `fetchAdopted`.
+    package func list(_ others: [TaskInfo] = []) -> [TaskInfo] {
+        let downloads = tasks.downloads.values.map { $0.info(waitsForSpace: space.waiting[$0.media] != nil) }
+        return (downloads + tasks.uploads.values.map(\.info) + tasks.fetches.values + others).sorted { $0.id < $1.id }
+    }
+
+    /// Returns the episodes whose open(2) waits for a failing server, each as a queued task with number 0 and an empty
+    /// path.
+    package func waitingOpens(at now: Moment) -> [TaskInfo] {
+        tasks.openings.sorted { $0.key < $1.key }.map { media, opening in
+            var info = TaskInfo(
+                id: 0, kind: .download, path: "", episode: media.episode, state: .queued, received: 0, expected: nil,
+                rate: nil, error: opening.error, started: now.seconds)
+            info.nextTry = opening.nextTry?.seconds
+            return info
+        }
+    }
+
+    package func info(of media: MediaID) -> TaskInfo? { tasks.info(of: media, waiting: space.waiting) }
+
+    // MARK: Inputs
+
+    /// Adds event numbers that the caller has reserved in the library.
+    package mutating func reserve(_ numbers: Range<Int64>) { tasks.reserve(numbers) }
+
+    /// Returns an event for a single client, with a number of its own.
+    package mutating func event(_ body: Event.Body, at now: Moment) -> Event { tasks.event(body, at: now) }
+
+    /// Processes an input.
+    ///
+    /// - Returns: the effects of this input; `finishBatch` returns those of the batch.
+    package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
+        switch input {
+        case .connected, .disconnected, .openedSession, .created, .begun, .cancelled, .held, .released:
+            handleClient(input, at: now)
+        case .registered, .wanted, .suspended, .reported, .completed, .failed, .ended, .cleared, .renamed:
+            handleDownload(input, at: now)
+        case .uploadRegistered, .uploadRecorded, .uploadReported, .uploadCompleted, .uploadFailed, .uploadCancelled:
+            handleUpload(input, at: now)
+        case .fetchBegan(let fetch): tasks.begin(fetch, at: now, &outcome)
+        case .fetchAdopted(let fetch): tasks.adopt(fetch)
+        case .fetchProgressed(let id, let received, let expected):
+            tasks.progress(id, received: received, expected: expected, at: now, &outcome)
+        case .fetchFinished(let id): tasks.finishFetch(id, at: now, &outcome)
+        case .fetchReported(let fetch, let state): tasks.report(fetch, state, at: now, &outcome)
+        case .opened, .closed, .evicted, .writeFailed, .planned: handleSpace(input, at: now)
+        case .changedEpisode(let id, let formerName): change(id, formerName, at: now)
+        case .listened(let id, let path, let listening):
+            outcome.effects.append(.broadcast(tasks.event(.listening(id, path: path, listening), at: now)))
+        case .changedShow(let id, let name, let formerName):
+            outcome.effects.append(.broadcast(tasks.event(.show(id, name: name, formerName: formerName), at: now)))
+            upkeep.reschedule()
+        case .changedView(let name, let isRemoved):
+            outcome.effects.append(.broadcast(tasks.event(.view(name: name, isRemoved: isRemoved), at: now)))
+            upkeep.reschedule()
+        case .began, .finished, .fetching, .unwritten, .scheduled, .rescheduled, .conditions, .tick, .exitRequested:
+            handleUpkeep(input, at: now)
+        }
+        defer { outcome.effects = [] }
+        return outcome.effects
+    }
+
+    /// Broadcasts that a visible episode has changed: once per batch, and in addition for each new name.
+    private mutating func change(_ episode: EpisodeID, _ formerName: String?, at now: Moment) {
+        if formerName == nil, !outcome.changed.insert(episode).inserted { return }
+        outcome.effects.append(.broadcast(tasks.event(.episode(episode, formerName: formerName), at: now)))
+        upkeep.reschedule()
+    }
+
+    /// Finishes a batch: returns the effects that depend on all inputs since the last call.
+    package mutating func finishBatch(at now: Moment) -> [Effect] {
+        let batch = outcome
+        outcome = Outcome()
+        var effects: [Effect] = []
+        if batch.hasEndedTask, tasks.isAtRest(waiting: space.waiting) {
+            effects += [.broadcast(tasks.event(.idle, at: now)), .runHook(.idle)]
+        }
+        let dependsOnConditions = clients.isEmpty || tasks.hasDiscretionary
+        if dependsOnConditions { effects += conditions.demand(at: now) }
+        let isShort = space.policy.isBlocked || space.exceedsLimits
+        space.arrived(batch.newBytes)
+        if batch.changesDemand || batch.changesShares && isShort {
+            isPlanning = true
+            effects.append(.assessSpace(isProgress: false))
+        } else if batch.newBytes > 0, !isPlanning {
+            effects.append(.assessSpace(isProgress: true))
+        }
+        // Downloads are started when it is known which of them have space.
+        if !isPlanning { effects += tasks.drainOrders(rejected: space.rejected) }
+        let state = UpkeepPlanner.State(
+            isIdle: isIdle, isBusy: underWay > 0 || isFetching,
+            conditionsDue: dependsOnConditions ? conditions.deadline : nil)
+        for effect in upkeep.plan(state, at: now) {
+            if effect == .perform(.assessSpace) {
+                isPlanning = true
+                effects.append(.assessSpace(isProgress: false))
+            } else {
+                effects.append(effect)
+            }
+        }
+        return effects
+    }
+
+    private mutating func handleClient(_ input: Input, at now: Moment) {
+        switch input {
+        case .connected(let client):
+            clients.insert(client)
+            upkeep.reschedule()
+        case .disconnected(let client):
+            clients.remove(client)
+            tasks.disconnect(client, &outcome)
+            // Files that the client had open may now be evicted.
+            reassessSpace()
+            upkeep.reschedule()
+            outcome.effects.append(.workEnded)
+        case .openedSession(let client, let configuration): tasks.open(client, configuration)
+        case .created(let media, let client): tasks.create(media, by: client, at: now)
+        case .begun(let media, let client): tasks.begin(media, by: client)
+        case .cancelled(let media, let client): tasks.forget(media, by: client)
+        case .held(let media, let client): tasks.hold(media, by: client)
+        case .released(let media, let client): tasks.release(media, by: client)
+        default: break
+        }
+    }
+
+    private mutating func handleDownload(_ input: Input, at now: Moment) {
+        switch input {
+        case .registered(let task, let asked): tasks.register(task, asked: asked, &outcome)
+        case .wanted(let media, let priority): tasks.order(media, priority)
+        case .suspended(let media, let suspended): tasks.suspend(media, suspended, &outcome)
+        case .reported(let snapshot): tasks.report(snapshot, at: now, &outcome)
+        case .completed(let media, let generation, let size):
+            space.completed(media, at: now)
+            tasks.complete(media, generation: generation, size: size, at: now, &outcome)
+        case .failed(let media, let error): tasks.fail(media, error, at: now, &outcome)
+        case .ended(let media): tasks.remove(media, at: now, &outcome)
+        case .cleared(let media): tasks.clear(media, at: now, &outcome)
+        case .renamed(let media, let path): tasks.rename(media, to: path, at: now, &outcome)
+        default: break
+        }
+    }
+
+    private mutating func handleUpload(_ input: Input, at now: Moment) {
+        switch input {
+        case .uploadRegistered(let upload): tasks.register(upload, at: now, &outcome)
+        case .uploadRecorded(let id, let bytes): tasks.record(id, bytesOnServer: bytes)
+        case .uploadReported(let snapshot): tasks.report(snapshot, at: now, &outcome)
+        case .uploadCompleted(let id, let size): tasks.complete(id, size: size, at: now, &outcome)
+        case .uploadFailed(let id, let error): tasks.fail(id, error, at: now, &outcome)
+        case .uploadCancelled(let id): tasks.cancel(id, at: now, &outcome)
+        default: break
+        }
+    }
+
+    private mutating func handleSpace(_ input: Input, at now: Moment) {
+        switch input {
+        case .opened(let media):
+            // A reader's download must not wait for space.
+            if tasks.downloads[media] != nil { reassessSpace() }
+        case .closed(let media):
+            // Its download may now have to wait for space, or its file may be evicted.
+            guard tasks.downloads[media] != nil || space.policy.isBlocked || space.exceedsLimits else { return }
+            outcome.changesDemand = true
+            // Assess again later: when the close is reported, the reader's lease (its lock on the cache file) may still
+            // protect the file from eviction.
+            upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval)
+        case .evicted(let media):
+            space.evicted(media)
+            tasks.restart(media)
+            change(media.episode, nil, at: now)
+        case .writeFailed(let free):
+            space.writeFailed(free: free)
+            outcome.changesDemand = true
+        case .planned(let plan):
+            isPlanning = false
+            if let plan { outcome.effects += space.adopt(plan) }
+            if space.policy.isBlocked { upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval) }
+        default: break
+        }
+    }
+
+    private mutating func handleUpkeep(_ input: Input, at now: Moment) {
+        switch input {
+        case .began: underWay += 1
+        case .finished:
+            underWay -= 1
+            // The command may have freed space, or removed a download that waited for it.
+            reassessSpace()
+            upkeep.reschedule()
+            outcome.effects.append(.workEnded)
+        case .fetching(let isFetching):
+            guard isFetching != self.isFetching else { return }
+            self.isFetching = isFetching
+            if isFetching { return }
+            upkeep.reschedule()
+            outcome.effects.append(.workEnded)
+        case .unwritten(let count):
+            unwritten = count
+            upkeep.set(.writeAgain, due: count > 0 ? now.wall + UpkeepPlanner.writeInterval : nil)
+        case .scheduled(let moments): upkeep.schedule(moments)
+        case .rescheduled: upkeep.reschedule()
+        case .conditions(let allowed):
+            outcome.effects += conditions.record(allowed, at: now)
+            upkeep.reschedule()
+        case .tick: upkeep.tick(at: now)
+        case .exitRequested: outcome.effects.append(.leave)
+        default: break
+        }
+    }
+
+    /// Requests a new assessment of the space if a download waits for space, or all writes are stopped.
+    private mutating func reassessSpace() { if space.policy.isBlocked { outcome.changesDemand = true } }
+}

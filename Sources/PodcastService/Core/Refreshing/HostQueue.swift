@@ -1,0 +1,204 @@
+package import Platform
+package import PodcastProtocol
+internal import Transfers
+
+/// A queue of feeds, first come first served, with a total and a per-host limit on running fetches.
+///
+/// A value without clock or IO: the driver fetches the feeds that `start` returns, and calls `finish` for each.
+package struct HostQueue: Sendable {
+    private struct Host: Sendable {
+        /// Waiting feeds in order of arrival; `first` is the index of the first that still waits.
+        var waiting: [(number: Int, id: ShowID)] = []
+        var first = 0
+        var running = 0
+        /// The number of consecutive 429 and 503 responses, not counting those during a pause.
+        var refusals = 0
+        /// The end of the current or last pause.
+        var blockedUntil: Instant?
+
+        var next: (number: Int, id: ShowID)? { first < waiting.count ? waiting[first] : nil }
+
+        func isPaused(at now: Instant) -> Bool { blockedUntil.map { $0 > now } ?? false }
+
+        /// Returns whether the last pause ended at `time` or later, or has not ended.
+        func wasPaused(since time: Instant) -> Bool { blockedUntil.map { $0 >= time } ?? false }
+
+        /// Removes the started feeds from `waiting`, but only if there are 64 of them or no feed still waits, because
+        /// each removal moves all feeds that still wait.
+        mutating func compact() {
+            guard first >= 64 || first == waiting.count else { return }
+            waiting.removeFirst(first)
+            first = 0
+        }
+    }
+
+    /// The result of a feed fetch, as far as its host is concerned.
+    package enum FetchOutcome: Sendable, Equatable {
+        /// A response, or a failure that does not require a pause.
+        case answered
+        /// 429 or 503, with Retry-After if present.
+        case refused(retryAfter: Duration?)
+    }
+
+    /// The minimum pause after a first refusal, doubled with each further one. A minute, since most servers count
+    /// requests per minute.
+    private static let firstPause = Duration.seconds(60)
+    /// The maximum pause without Retry-After. One request per hour is no burden on a server.
+    private static let longestPause = Duration.seconds(3_600)
+    /// The time after a pause within which a further refusal counts as consecutive.
+    private static let refusalWindow = longestPause
+
+    /// A host and the number of its first waiting feed. Stale if the host's state has changed since.
+    private struct Candidate {
+        var number: Int
+        var host: String
+    }
+
+    private let total: Int
+    private let perHost: Int
+    private var hosts: [String: Host] = [:]
+    /// A binary heap ordered by number. Contains every host with a feed that may start now; stale entries are skipped
+    /// on removal.
+    private var candidates: [Candidate] = []
+    /// Paused hosts, including those whose pause has ended since the last call of `start`.
+    private var blocked: Set<String> = []
+    /// The host of each queued or running feed.
+    private var hostOf: [ShowID: String] = [:]
+    private var running: Set<ShowID> = []
+    /// The number of the next feed to arrive.
+    private var arrivals = 0
+
+    /// - Parameters:
+    ///   - total: the maximum number of running fetches; `refresh.connections`.
+    ///   - perHost: the maximum for each host, which matters since most shows are hosted by a few companies. Two is the
+    ///     limit that RFC 2616 §8.1.4 set for browsers.
+    package init(total: Int = 8, perHost: Int = 2) {
+        self.total = max(1, total)
+        self.perHost = max(1, perHost)
+    }
+
+    package var isEmpty: Bool { hostOf.isEmpty }
+    package var runningCount: Int { running.count }
+    package var waitingCount: Int { hostOf.count - running.count }
+
+    /// Returns whether a feed is queued or running.
+    package func contains(_ id: ShowID) -> Bool { hostOf[id] != nil }
+
+    /// Appends a feed to the queue.
+    ///
+    /// - Parameter host: `WebAddress.host(of:)`.
+    /// - Returns: `false` if the feed is already queued or running, so that one fetch serves both requests.
+    @discardableResult
+    package mutating func enqueue(_ id: ShowID, host: String) -> Bool {
+        guard hostOf[id] == nil else { return false }
+        hostOf[id] = host
+        hosts[host, default: Host()].waiting.append((arrivals, id))
+        if hosts[host]?.next?.number == arrivals { offer(host) }
+        arrivals += 1
+        return true
+    }
+
+    /// Removes and returns the feeds that may be fetched now, in order; they count as running until `finish`.
+    ///
+    /// Each returned feed costs time logarithmic in the number of hosts.
+    package mutating func start(now: Instant) -> [ShowID] {
+        var started: [ShowID] = []
+        for host in blocked where hosts[host].map({ !$0.isPaused(at: now) }) ?? true {
+            blocked.remove(host)
+            offer(host)
+        }
+        while running.count < total, let candidate = popCandidate() {
+            guard var host = hosts[candidate.host], let next = host.next, next.number == candidate.number,
+                host.running < perHost, !host.isPaused(at: now)
+            else { continue }
+            host.first += 1
+            host.running += 1
+            host.compact()
+            hosts[candidate.host] = host
+            running.insert(next.id)
+            started.append(next.id)
+            offer(candidate.host)
+        }
+        return started
+    }
+
+    /// Adds the first feed of a host to the candidates if the host has a free slot.
+    private mutating func offer(_ name: String) {
+        guard let host = hosts[name], host.running < perHost, let next = host.next else { return }
+        var index = candidates.count
+        candidates.append(Candidate(number: next.number, host: name))
+        while index > 0, candidates[(index - 1) / 2].number > candidates[index].number {
+            candidates.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    private mutating func popCandidate() -> Candidate? {
+        guard let last = candidates.popLast() else { return nil }
+        guard let first = candidates.first else { return last }
+        candidates[0] = last
+        var index = 0
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2] where child < candidates.count {
+                if candidates[child].number < candidates[least].number { least = child }
+            }
+            if least == index { return first }
+            candidates.swapAt(index, least)
+            index = least
+        }
+    }
+
+    /// Frees the slot of a running feed, and pauses its host after a refusal.
+    package mutating func finish(_ id: ShowID, _ outcome: FetchOutcome, now: Instant) {
+        guard running.remove(id) != nil, let name = hostOf.removeValue(forKey: id) else { return }
+        hosts[name]?.running -= 1
+        switch outcome {
+        case .answered:
+            // No fetch starts during a pause, so this one was sent before the refusal and says nothing about it.
+            if hosts[name]?.isPaused(at: now) == false { hosts[name]?.refusals = 0 }
+        case .refused(let retryAfter): refuse(name, retryAfter: retryAfter, now: now)
+        }
+        offer(name)
+    }
+
+    private mutating func refuse(_ name: String, retryAfter: Duration?, now: Instant) {
+        guard var host = hosts[name] else { return }
+        if !host.wasPaused(since: now - Self.refusalWindow) { host.refusals = 0 }
+        // If two concurrent fetches are refused, the first refusal pauses the host, and `refusals` does not count the
+        // second.
+        if !host.isPaused(at: now) { host.refusals += 1 }
+        let pause = min(Self.longestPause, Self.firstPause * (1 << min(max(host.refusals, 1) - 1, 10)))
+        let asked = min(max(retryAfter ?? .zero, .zero), Freshness.longest)
+        let end = now + max(pause, asked)
+        host.blockedUntil = max(host.blockedUntil ?? end, end)
+        hosts[name] = host
+        blocked.insert(name)
+    }
+
+    /// Removes a waiting feed. A running one stays until `finish`.
+    package mutating func remove(_ id: ShowID) {
+        guard !running.contains(id), let name = hostOf.removeValue(forKey: id), var host = hosts[name] else { return }
+        if let index = host.waiting[host.first...].firstIndex(where: { $0.id == id }) { host.waiting.remove(at: index) }
+        hosts[name] = host
+        offer(name)
+    }
+
+    /// Returns the end of a host's pause; `nil` if it is not paused.
+    package func blockedUntil(host: String, now: Instant) -> Instant? {
+        guard let until = hosts[host]?.blockedUntil, until > now else { return nil }
+        return until
+    }
+
+    /// Returns when `start` has to be called again: at the earliest end of a pause of a host with waiting feeds.
+    /// Returns `nil` if no such host is paused: only the end of a fetch or a new feed then requires a call.
+    ///
+    /// Also removes hosts without queued or running feeds whose last pause ended more than `refusalWindow` ago.
+    package mutating func nextWake(now: Instant) -> Instant? {
+        hosts = hosts.filter { _, host in
+            host.next != nil || host.running > 0 || host.wasPaused(since: now - Self.refusalWindow)
+        }
+        if isEmpty { candidates = [] }
+        return hosts.values.compactMap { $0.next != nil && $0.isPaused(at: now) ? $0.blockedUntil : nil }.min()
+    }
+}

@@ -1,0 +1,156 @@
+package import Platform
+package import Transfers
+
+/// The input of `RefreshSchedule`, known when a refresh has ended.
+package struct RefreshFacts: Sendable, Equatable {
+    /// The head of the final response; `nil` if there was none.
+    package var head: ResponseHead?
+    /// `Feed.updateInterval` in seconds, of this document or, after a 304, of the last one.
+    package var updateInterval: Int64?
+    /// The hours and days without refreshes, of this document or, after a 304, of the last one.
+    package var quietTimes: QuietTimes
+    /// The publication dates of the show's episodes in seconds since 1970, in any order. The newest 100 suffice.
+    package var published: [Int64]
+    /// The release rhythm, if the caller has computed it from the publication dates; `published` is then ignored. If
+    /// `nil`, the schedule computes the rhythm from `published`.
+    package var rhythm: ReleaseRhythm?
+    /// The number of consecutive failed refreshes, including this one; 0 after a success.
+    package var failures: Int
+
+    package init(
+        head: ResponseHead? = nil, updateInterval: Int64? = nil, quietTimes: QuietTimes = QuietTimes(),
+        published: [Int64] = [], rhythm: ReleaseRhythm? = nil, failures: Int = 0
+    ) {
+        self.rhythm = rhythm
+        self.head = head
+        self.updateInterval = updateInterval
+        self.quietTimes = quietTimes
+        self.published = published
+        self.failures = failures
+    }
+}
+
+/// The rules for the time of a show's next refresh. Pure: the caller supplies the time and a random number.
+///
+/// In order of precedence:
+/// 1. the server's demands: Retry-After up to a week, freshness (`max-age`, `Expires`) up to `maximum`;
+/// 2. `minimum` and `maximum`, which the user may configure;
+/// 3. `ttl` and the document's other intervals, as the minimum between two refreshes, up to six hours;
+/// 4. after failures, exponential back-off;
+/// 5. the show's release rhythm.
+///
+/// A refresh in the document's quiet hours or days is postponed by whole hours until after them, unless it would then
+/// be later than rules 1 and 2 allow.
+package struct RefreshSchedule: Sendable, Equatable {
+    /// `refresh.min` and `refresh.max`, in seconds.
+    package let minimum: Int64
+    package let maximum: Int64
+
+    /// The defaults are those of the configuration: news shows need a refresh every quarter of an hour, and a day is
+    /// the longest that a person should wait for an episode of a show that was inactive.
+    package init(minimum: Int64 = 15 * 60, maximum: Int64 = 24 * 3_600) {
+        self.minimum = max(1, minimum)
+        self.maximum = max(self.minimum, maximum)
+    }
+
+    /// The upper bound on the document's own interval. Generators write `ttl` 1440 or `weekly` for the publication
+    /// frequency, which must not delay an episode by a day. An interval of six hours causes at most four requests a
+    /// day.
+    private static let longestInterval: Int64 = 6 * 3_600
+
+    /// The longest time until the next refresh: `maximum`, or the longest Retry-After plus the tenth that is added to
+    /// it.
+    package var longestDelay: Duration { max(.seconds(maximum), Freshness.longest + Freshness.longest / 10) }
+
+    /// Returns the time of the next refresh, in seconds since 1970.
+    ///
+    /// Never before `now` + `minimum` or the time the server demands, and never after `now` + `maximum` unless the
+    /// server demands it (then at most a tenth later).
+    ///
+    /// - Parameter random: uniform in 0..<1. Spreads simultaneous refreshes: a delay becomes up to 10 % shorter or
+    ///   longer. A delay that the server demands becomes up to 10 % longer, never shorter. A refresh for the time when
+    ///   an episode is due is up to `minimum` later than that time, if `maximum` permits this.
+    package func next(_ facts: RefreshFacts, now: Int64, random: Double) -> Int64 {
+        let serverDelay = serverDelay(facts.head, now: now)
+        let window = window(facts, serverDelay: serverDelay, now: now)
+        let part = min(max(random, 0), 1)
+        let delay = window.lowerBound + Int64(Double(window.upperBound - window.lowerBound) * part)
+        let latest = now + max(maximum, window.upperBound)
+        return Self.avoidingQuietTimes(facts, from: now + delay, latest: latest)
+    }
+
+    /// Returns the number of seconds until the server may be sent another request.
+    private func serverDelay(_ head: ResponseHead?, now: Int64) -> Int64 {
+        guard let head else { return 0 }
+        let freshness = min(Freshness.lifetime(head, now: now)?.seconds ?? 0, maximum)
+        return max(freshness, Freshness.retryAfter(head, now: now)?.seconds ?? 0)
+    }
+
+    /// Returns the range from which the delay is drawn.
+    private func window(_ facts: RefreshFacts, serverDelay: Int64, now: Int64) -> ClosedRange<Int64> {
+        var low: Int64
+        var high: Int64
+        switch wish(facts, now: now) {
+        case .after(let interval):
+            let interval = bounded(interval, facts)
+            low = interval - interval / 10
+            high = interval + interval / 10
+        case .appointment(let interval):
+            low = bounded(interval, facts)
+            high = low + minimum
+        }
+        if high > maximum {
+            high = maximum
+            low = min(low, maximum - maximum / 10)
+        }
+        if low < minimum {
+            low = minimum
+            high = max(high, min(maximum, minimum + minimum / 10))
+        }
+        if low < serverDelay {
+            low = serverDelay
+            high = max(high, serverDelay + serverDelay / 10)
+        }
+        return low...max(low, high)
+    }
+
+    /// Returns the interval, raised to at least `minimum` and the document's own interval, but at most `maximum`.
+    private func bounded(_ interval: Int64, _ facts: RefreshFacts) -> Int64 {
+        let asked = min(facts.updateInterval ?? 0, Self.longestInterval)
+        return min(max(interval, minimum, asked), maximum)
+    }
+
+    private func wish(_ facts: RefreshFacts, now: Int64) -> ReleaseRhythm.Wish {
+        if facts.failures > 0 {
+            // A permanent refusal (401, 404…) usually means that the feed moved or was removed, so the back-off
+            // skips its first two steps.
+            let isPermanent = facts.head.map { Self.isPermanent($0.status) } ?? false
+            let steps = min(facts.failures - 1 + (isPermanent ? 2 : 0), 20)
+            let (product, overflow) = minimum.multipliedReportingOverflow(by: 1 << Int64(steps))
+            return .after(overflow ? maximum : min(product, maximum))
+        }
+        let rhythm = facts.rhythm ?? ReleaseRhythm(published: facts.published, now: now)
+        return rhythm.wish(now: now, minimum: minimum)
+    }
+
+    /// Returns whether the same request will be refused again: 4xx except 408, 425 and 429 (RFC 9110 §15.5, RFC 8470,
+    /// RFC 6585).
+    private static func isPermanent(_ status: Int) -> Bool {
+        (400...499).contains(status) && ![408, 425, 429].contains(status)
+    }
+
+    /// Returns the first time outside the quiet hours and days, by adding whole hours to `time`, which preserves the
+    /// random spread; `time` itself if there is none up to `latest`.
+    private static func avoidingQuietTimes(_ facts: RefreshFacts, from time: Int64, latest: Int64) -> Int64 {
+        guard facts.quietTimes != QuietTimes() else { return time }
+        var candidate = time
+        while candidate <= latest {
+            let hour = Int(candidate / 3_600 % 24)
+            // 1970-01-01 was a Thursday.
+            let day = Int((candidate / 86_400 + 4) % 7)
+            if !facts.quietTimes.hours.contains(hour), !facts.quietTimes.days.contains(day) { return candidate }
+            candidate += 3_600
+        }
+        return time
+    }
+}

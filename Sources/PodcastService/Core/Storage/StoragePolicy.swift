@@ -1,0 +1,121 @@
+package import Transfers
+
+/// The policy that decides which downloads may write to the cache, which wait, and which files are evicted. Pure: it
+/// performs no IO.
+///
+/// Space is *reserved*. A background download (no program has its file open) starts only if its whole size fits beside
+/// the other reservations, if necessary after evictions. Downloads that do not fit wait. Otherwise the cache could fill
+/// with partial files, none of which could be completed.
+///
+/// - A download whose file a program has open takes precedence. Its bytes may make the cache larger than `cache.limit`,
+///   but the disk must keep its minimum free space.
+/// - A download of unknown size reserves space as it grows, `growthReservation` bytes at a time.
+/// - A download larger than `cache.limit` fails, unless a program has the file open.
+/// - Files are evicted in this order: played files, then other files that are not being downloaded, then the partial
+///   files of downloads. The first two groups are evicted least recently used first, the last lowest precedence first.
+///   Open and pinned files are never evicted.
+/// - A background download evicts no unplayed file that was opened or completed after the download was requested. So if
+///   a show is larger than the cache, the episodes downloaded first stay, and the others wait.
+///
+/// The caller removes the files of a plan, updates the snapshot and computes a new plan, until a plan has no evictions.
+/// Then it calls `adopt`. If some files turn out to be open, the caller marks them as open in the snapshot:
+///
+///     var plan = policy.plan(for: snapshot)
+///     while !plan.evictions.isEmpty {
+///         let open = remove(plan.evictions)
+///         snapshot.remove(plan.evictions, open: open)
+///         plan = policy.plan(for: snapshot)
+///     }
+///     policy.adopt(plan)
+package struct StoragePolicy: Sendable, Equatable {
+    package let limits: StorageLimits
+
+    /// The downloads that have a reservation. A download of equal rank cannot take it from them.
+    package private(set) var reserved: Set<MediaID> = []
+    /// Downloads that wait for space, with the reason.
+    package private(set) var waiting: [MediaID: StorageShortage] = [:]
+    /// The reason why nothing may be written, not even for a reader; `nil` if writes are permitted.
+    package private(set) var stopReason: StorageShortage?
+    /// Whether the adopted plan leaves a limit exceeded.
+    package private(set) var exceedsLimits = false
+    /// The free space on the disk, in bytes, when a write failed for lack of space; `nil` if no write has failed since
+    /// the last plan that permitted writes. More than this must be free before the next attempt.
+    package private(set) var freeAtFailedWrite: Int64?
+
+    /// The bytes in the cache, and the bytes reserved beyond them, when the adopted plan was computed.
+    private var used: Int128 = 0
+    private var reservedBytes: Int128 = 0
+
+    package init(limits: StorageLimits = StorageLimits()) { self.limits = limits }
+
+    /// The maximum number of bytes reserved in advance for a download of unknown size, or freed in advance for a
+    /// download that a program has open and that does not fit as a whole. A fast link transfers them in a few seconds.
+    static let lookAhead: Int64 = 16 << 20
+    /// The number of bytes that must become free after a failed write before the next attempt. With fewer, the disk
+    /// would be full again at once. Fewer are enough if the downloads that programs have open need
+    /// fewer, or if no download is open and the reservations add up to fewer.
+    static let minRegained: Int64 = 8 << 20
+
+    /// The number of bytes reserved in advance for a download of unknown size: a twentieth of the cache's
+    /// capacity, but at least 64 KiB and at most `lookAhead`.
+    var growthReservation: Int64 { min(Self.lookAhead, max(64 << 10, limits.capacity / 20)) }
+
+    /// Whether any download waits for space, or nothing may be written.
+    package var isBlocked: Bool { stopReason != nil || !waiting.isEmpty }
+
+    /// Records a write that failed for lack of space, with the free space on the disk.
+    package mutating func writeFailed(free: Int64) { freeAtFailedWrite = max(0, free) }
+
+    /// Computes the plan for a snapshot, from the adopted plan and the limits.
+    package func plan(for snapshot: StorageSnapshot) -> StoragePlan {
+        var round = StorageRound(policy: self, snapshot: snapshot)
+        return round.run()
+    }
+
+    /// Adopts a plan whose files have been removed.
+    package mutating func adopt(_ plan: StoragePlan) {
+        reserved = plan.reserved
+        waiting = plan.waiting
+        stopReason = plan.stopReason
+        exceedsLimits = plan.exceedsLimits
+        used = plan.used
+        reservedBytes = plan.reservedBytes
+        if stopReason == nil { freeAtFailedWrite = nil }
+    }
+
+    /// Returns whether the adopted plan allows for `bytes` more in the cache than when it was computed, with this much
+    /// space on the disk. If not, compute a new plan. Called for each report of progress, so it does not depend on the
+    /// number of downloads and files.
+    ///
+    /// Bytes up to the sum of the reservations count as reserved, whichever download they belong to: they do not make
+    /// the cache larger than the plan has allowed.
+    package func covers(_ bytes: Int64, diskTotal: Int64, diskFree: Int64) -> Bool {
+        guard stopReason == nil, freeAtFailedWrite == nil else { return false }
+        let room = Int128(max(0, limits.capacity)) - used - Int128(bytes)
+        let free = Int128(diskFree) - Int128(limits.floor(total: diskTotal))
+        guard exceedsLimits || room >= 0 && free >= 0 else { return false }
+        let isReserved = Int128(bytes) <= reservedBytes
+        let outstanding = isReserved ? reservedBytes - Int128(bytes) : reservedBytes
+        return outstanding <= free && (isReserved || outstanding <= room)
+    }
+}
+
+/// The decisions of the policy for one snapshot.
+package struct StoragePlan: Sendable, Equatable {
+    /// The names of the files to evict, in order.
+    package var evictions: [String] = []
+    package var reserved: Set<MediaID> = []
+    package var waiting: [MediaID: StorageShortage] = [:]
+    /// Downloads that can never fit.
+    package var failures: [MediaID: StorageShortage] = [:]
+    /// The reason why nothing may be written, not even for a program that reads.
+    package var stopReason: StorageShortage?
+    /// Whether a limit remains exceeded after all evictions: the remaining files are in use or pinned.
+    package var exceedsLimits = false
+    /// Whether the space does not suffice for all downloads without evictions. If not, the plan is the same whether or
+    /// not the snapshot contains the files.
+    package var lacksRoom = false
+    /// The bytes in the cache after the evictions, and the bytes reserved beyond them.
+    var used: Int128 = 0
+    var reservedBytes: Int128 = 0
+}

@@ -1,0 +1,131 @@
+package import Platform
+package import Transfers
+
+/// A cache file that no download writes.
+package struct StorageFile: Sendable, Equatable, Identifiable {
+    /// The name of the cache file.
+    package var id: String
+    /// The number of bytes that its removal frees.
+    package var bytes: Int64
+    /// The time of the last open or of the completion of the download, whichever is later.
+    package var lastUse: WallTime
+    package var isPlayed: Bool
+    package var isPinned: Bool
+    /// Whether a program has it open.
+    package var isOpen: Bool
+
+    package init(
+        id: String, bytes: Int64, lastUse: WallTime, isPlayed: Bool = false, isPinned: Bool = false,
+        isOpen: Bool = false
+    ) {
+        self.id = id
+        self.bytes = bytes
+        self.lastUse = lastUse
+        self.isPlayed = isPlayed
+        self.isPinned = isPinned
+        self.isOpen = isOpen
+    }
+
+    /// Whether it can be evicted. The eviction of an empty file would free nothing.
+    var isEvictable: Bool { !isPinned && !isOpen && bytes > 0 }
+}
+
+/// A download that has neither ended nor failed.
+package struct StorageTransfer: Sendable, Equatable, Identifiable {
+    package var id: MediaID
+    /// The tie-breaker between equally ranked downloads. The download with the lower number was created earlier, and
+    /// comes first.
+    package var number: TaskID
+    /// The time at which the download was last asked for, not that of an HTTP request.
+    package var asked: WallTime
+    /// The number of bytes in the cache.
+    package var received: Int64
+    /// The size of the whole file in bytes; `nil` if it is neither known nor estimated.
+    package var expected: Int64?
+    /// Whether a server has confirmed `expected`; a feed may be wrong, and an estimate is inexact.
+    package var isConfirmed: Bool
+    /// The name of its partial file in the cache; `nil` if there is none, or if the episode is pinned, so that the
+    /// file must not be removed.
+    package var file: String?
+    /// Whether it is an automatic download that nobody has requested.
+    package var isAutomatic: Bool
+    /// Whether a program has it open.
+    package var isRead: Bool
+    /// Whether it would proceed if it had the space: it is not suspended, and network and power conditions permit it.
+    package var isWanted: Bool
+    /// Whether the server has failed and a retry is scheduled.
+    package var isRetrying: Bool
+
+    package init(
+        id: MediaID, number: TaskID, asked: WallTime, received: Int64 = 0, expected: Int64?, isConfirmed: Bool = true,
+        file: String? = nil, isAutomatic: Bool = false, isRead: Bool = false, isWanted: Bool = true,
+        isRetrying: Bool = false
+    ) {
+        self.id = id
+        self.number = number
+        self.asked = asked
+        self.received = received
+        self.expected = expected
+        self.isConfirmed = isConfirmed
+        self.file = file
+        self.isAutomatic = isAutomatic
+        self.isRead = isRead
+        self.isWanted = isWanted
+        self.isRetrying = isRetrying
+    }
+
+    /// Whether its partial file can be evicted.
+    var isEvictable: Bool { file != nil && !isRead && received > 0 }
+}
+
+/// The state of the cache and the disk at one moment, which is the input of `StoragePolicy`.
+package struct StorageSnapshot: Sendable, Equatable {
+    /// The bytes of all cache files, including those of transfers.
+    package var used: Int64
+    /// The size and the free space of the disk, in bytes.
+    package var diskTotal: Int64
+    package var diskFree: Int64
+    package var transfers: [StorageTransfer]
+    /// Complete files, and parts of ended or failed downloads.
+    package var files: [StorageFile]
+
+    package init(
+        used: Int64, diskTotal: Int64, diskFree: Int64, transfers: [StorageTransfer] = [], files: [StorageFile] = []
+    ) {
+        self.used = used
+        self.diskTotal = diskTotal
+        self.diskFree = diskFree
+        self.transfers = transfers
+        self.files = files
+    }
+
+    /// Records the eviction of files.
+    ///
+    /// - Parameter open: those of the files that could not be evicted, because programs have them open. The snapshot's
+    ///   owner learns that from a lease.
+    package mutating func remove(_ evictions: [String], open: Set<String> = []) {
+        let removed = Set(evictions).subtracting(open)
+        var freed: Int128 = 0
+        files = files.compactMap { file in
+            if removed.contains(file.id) {
+                freed += Int128(file.bytes)
+                return nil
+            }
+            var file = file
+            if open.contains(file.id) { file.isOpen = true }
+            return file
+        }
+        for (index, transfer) in transfers.enumerated() {
+            guard let file = transfer.file else { continue }
+            if removed.contains(file) {
+                freed += Int128(transfer.received)
+                transfers[index].received = 0
+                transfers[index].file = nil
+            } else if open.contains(file) {
+                transfers[index].isRead = true
+            }
+        }
+        used = Int64(clamping: max(0, Int128(used) - freed))
+        diskFree = Int64(clamping: Int128(diskFree) + freed)
+    }
+}

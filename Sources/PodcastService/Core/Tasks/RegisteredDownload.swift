@@ -1,0 +1,69 @@
+package import Platform
+package import PodcastProtocol
+package import Transfers
+
+/// A download that clients can see: its row in the library, and the engine's last report.
+package struct RegisteredDownload: Sendable, Equatable {
+    package let id: TaskID
+    package let show: ShowID
+    /// The file's path relative to the mount: `SHOW/EPISODE` for an episode.
+    package internal(set) var path: String
+    /// The identifier of the client session to which the task belongs.
+    package let session: String
+    /// Whether the user has suspended it. The library stores this, so the suspension outlasts a restart of the daemon.
+    package internal(set) var isSuspended: Bool
+    /// Whether `auto_download` started it, rather than a person or program.
+    package let isAutomatic: Bool
+    package let created: WallTime
+    /// The time at which the download was last requested.
+    package internal(set) var asked: WallTime
+    /// The size of the file in bytes according to the library, which may be an estimate; `nil` if it is not known.
+    package let guess: Int64?
+    /// The engine's last report.
+    package internal(set) var snapshot: DownloadSnapshot
+    /// The time of the next attempt after a failure, in whole seconds; `nil` if none is scheduled.
+    var nextTry: WallTime?
+    /// The time at which `snapshot.received` was last written to the library.
+    var recordedAt: Instant?
+    /// The value of `snapshot.received` that was last written to the library.
+    package internal(set) var recordedBytes: Int64
+
+    package init(
+        id: TaskID, show: ShowID, path: String, session: String, isSuspended: Bool = false, isAutomatic: Bool = false,
+        created: WallTime, guess: Int64? = nil, snapshot: DownloadSnapshot
+    ) {
+        self.id = id
+        self.show = show
+        self.path = path
+        self.session = session
+        self.isSuspended = isSuspended
+        self.isAutomatic = isAutomatic
+        self.created = created
+        asked = created
+        self.guess = guess
+        self.snapshot = snapshot
+        recordedBytes = snapshot.received
+    }
+
+    package var media: MediaID { snapshot.key }
+
+    /// Whether it is running or queued.
+    var isUnderWay: Bool { snapshot.state.isActive }
+
+    /// Whether it is neither suspended nor failed.
+    var canProceed: Bool { snapshot.state != .suspended && snapshot.state != .failed }
+
+    /// Whether it is an automatic download that nobody has requested, and running or queued.
+    var isDiscretionary: Bool { isAutomatic && snapshot.priority == .automatic && isUnderWay }
+
+    func info(waitsForSpace: Bool) -> TaskInfo {
+        var info = TaskInfo(
+            id: id, kind: .download, path: path, episode: media.episode, state: snapshot.state,
+            received: snapshot.received, expected: snapshot.total, rate: snapshot.rate, error: snapshot.error?.message,
+            started: created.seconds)
+        if waitsForSpace { info.waitsForSpace = true }
+        if snapshot.total == nil { info.estimate = guess }
+        info.nextTry = nextTry?.seconds
+        return info
+    }
+}

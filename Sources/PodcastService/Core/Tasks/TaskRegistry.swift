@@ -1,0 +1,326 @@
+internal import Platform
+package import PodcastProtocol
+package import Transfers
+
+/// The active tasks of every kind, the clients' suspensions, and the clients' sessions.
+package struct TaskRegistry: Sendable {
+    /// Downloads that clients can see.
+    package private(set) var downloads = DownloadTable()
+    package internal(set) var uploads: [TaskID: RegisteredUpload] = [:]
+    /// Running fetches of feeds, searches and assets.
+    package internal(set) var fetches: [TaskID: TaskInfo] = [:]
+    /// The last failure for each episode whose open(2) still waits for the server. An opened episode has no task before
+    /// its first read.
+    private(set) var openings: [MediaID: Opening] = [:]
+    package private(set) var sessions: [ClientID: ClientSession] = [:]
+    /// The downloads that clients have suspended, with these clients.
+    package private(set) var holds = TaskHolds<ClientID>()
+    /// Downloads to start or suspend in the engine once it is known which of them have space.
+    private var orders: [MediaID: Order] = [:]
+    /// Event numbers reserved in the library and not yet used. The lower bound is above all numbers that this run has
+    /// used, reserved or not.
+    private var sequences: Range<Int64> = 0..<0
+
+    /// The last failure of a waiting open, with the time of the next attempt.
+    struct Opening: Sendable, Equatable {
+        var error: String
+        var nextTry: WallTime?
+    }
+
+    private struct Order {
+        /// The position in the order of arrival.
+        var place: Int
+        var priority: TransferPriority
+    }
+
+    /// The minimum interval between two writes of a download's received bytes to the library, where other processes and
+    /// the next daemon read them.
+    private static let recordInterval: Duration = .seconds(2)
+
+    package init() {}
+
+    // MARK: Queries
+
+    package func info(of media: MediaID, waiting: [MediaID: StorageShortage]) -> TaskInfo? {
+        downloads[media].map { $0.info(waitsForSpace: waiting[media] != nil) }
+    }
+
+    /// Returns whether any task could proceed without a command.
+    func hasRunnable(waiting: [MediaID: StorageShortage]) -> Bool {
+        downloads.proceeding > 0 && downloads.values.contains { $0.canProceed && waiting[$0.media] == nil }
+            || uploads.values.contains(where: \.canProceed)
+    }
+
+    /// Whether an automatic download that nobody has requested is running or queued.
+    var hasDiscretionary: Bool { downloads.discretionary > 0 }
+
+    /// Returns whether no upload is running or queued, and every running or queued download waits for space.
+    func isAtRest(waiting: [MediaID: StorageShortage]) -> Bool {
+        !(downloads.underWay > 0 && downloads.values.contains { $0.isUnderWay && waiting[$0.media] == nil })
+            && !uploads.values.contains(where: \.isUnderWay)
+    }
+
+    /// Returns whether a person or a client has suspended a task.
+    func isSuspended(_ media: MediaID) -> Bool { downloads[media]?.isSuspended ?? false || holds.isHeld(media) }
+
+    /// Returns the downloads as input for `StoragePolicy`.
+    ///
+    /// - Parameter open: the episodes that programs have open.
+    package func storageTransfers(open: Set<MediaID>) -> [StorageTransfer] {
+        downloads.values.compactMap { task -> StorageTransfer? in
+            let snapshot = task.snapshot
+            guard snapshot.state != .failed else { return nil }
+            return StorageTransfer(
+                id: task.media, number: task.id, asked: task.asked, received: snapshot.received,
+                expected: snapshot.total ?? task.guess, isConfirmed: snapshot.total != nil,
+                isAutomatic: task.isAutomatic && snapshot.priority == .automatic, isRead: open.contains(task.media),
+                isWanted: !isSuspended(task.media) && !snapshot.isWaitingForConditions,
+                isRetrying: snapshot.isRetrying)
+        }
+    }
+
+    /// The number of bytes in the cache that are not recorded in the library yet.
+    package var unrecordedBytes: Int64 { downloads.unrecordedBytes }
+
+    // MARK: Sequence numbers
+
+    /// Whether more numbers have to be reserved before the driver handles its next batch of inputs.
+    package var lacksSequences: Bool { sequences.count < 5_000 }
+
+    /// Adds event numbers that the library has reserved for this run of the daemon, except those that were used while
+    /// it could not be written. If they do not directly follow the numbers in reserve, the numbers in reserve are
+    /// dropped.
+    package mutating func reserve(_ numbers: Range<Int64>) {
+        let next = sequences.lowerBound
+        let start = sequences.upperBound == numbers.lowerBound ? next : max(next, numbers.lowerBound)
+        sequences = start..<max(start, numbers.upperBound)
+    }
+
+    /// Returns an event with the next number.
+    mutating func event(_ body: Event.Body, at now: Moment) -> Event {
+        // If the library cannot be written, continue with unreserved numbers: watching clients still get events.
+        if sequences.isEmpty { sequences = sequences.upperBound..<(sequences.upperBound + 1) }
+        defer { sequences = (sequences.lowerBound + 1)..<sequences.upperBound }
+        return Event(sequence: sequences.lowerBound, time: now.seconds, body)
+    }
+
+    /// Returns the time of the next attempt, in whole seconds, rounded up.
+    private static func nextTry(_ snapshot: DownloadSnapshot, at now: Moment) -> WallTime? {
+        snapshot.retryIn.map { .seconds(now.seconds + ($0 + .milliseconds(999)).seconds) }
+    }
+
+    // MARK: Downloads
+
+    mutating func register(_ row: RegisteredDownload, asked: WallTime?, _ outcome: inout Outcome) {
+        var task = row
+        if let known = downloads[row.media] {
+            task.snapshot = known.snapshot
+            task.asked = known.asked
+            task.nextTry = known.nextTry
+            task.recordedAt = known.recordedAt
+            task.recordedBytes = known.recordedBytes
+        }
+        if let asked {
+            task.asked = asked
+            if task.snapshot.state == .failed {
+                task.snapshot.state = .queued
+                task.snapshot.error = nil
+            }
+        }
+        downloads[row.media] = task
+        outcome.changesDemand = true
+        guard row.session != ClientSession.clientBound else { return }
+        // From now on, the task survives the client that has begun it.
+        for client in sessions.keys { sessions[client]?.begun.remove(row.media) }
+    }
+
+    /// Sets or ends a person's suspension.
+    mutating func suspend(_ media: MediaID, _ suspended: Bool, _ outcome: inout Outcome) {
+        guard let task = downloads[media] else { return }
+        outcome.effects.append(.write(.suspended(task.id, suspended)))
+        downloads[media]?.isSuspended = suspended
+        guard suspended else { return }
+        // Clients see this state until the engine reports one.
+        downloads[media]?.snapshot.state = .suspended
+        orderWithOwnPriority(media)
+    }
+
+    mutating func report(_ snapshot: DownloadSnapshot, at now: Moment, _ outcome: inout Outcome) {
+        let media = snapshot.key
+        guard snapshot.state != .remote, snapshot.state != .cached else {
+            return removeTask(snapshot, downloads.remove(media), at: now, &outcome)
+        }
+        openings[media] = nil
+        guard var task = downloads[media] else {
+            outcome.effects.append(.broadcast(event(.state(TaskReport(snapshot, nil)), at: now)))
+            return
+        }
+        // `fail` has set the task's state to failed before this snapshot arrives. Any other state means that the task
+        // has been requested again since then, and the snapshot is outdated.
+        if snapshot.state == .failed, task.snapshot.state != .failed { return }
+        let isRecorded = task.recordedAt.map { now.uptime - $0 < Self.recordInterval } ?? false
+        if !isRecorded {
+            task.recordedAt = now.uptime
+            task.recordedBytes = snapshot.received
+            outcome.effects.append(
+                .write(.received(media, generation: snapshot.generation, bytes: snapshot.received)))
+        }
+        let old = task.snapshot
+        outcome.addDemand(of: task, reportedAs: snapshot)
+        task.snapshot = snapshot
+        task.nextTry = Self.nextTry(snapshot, at: now)
+        downloads[media] = task
+        // The failure has already been broadcast as the task's last event.
+        if snapshot.state == .failed { return }
+        let report = TaskReport(snapshot, task)
+        outcome.effects.append(
+            .broadcast(event(old.state != snapshot.state ? .state(report) : .progress(report), at: now)))
+    }
+
+    /// Records and broadcasts that the engine has completed or dropped a download. `task` is its removed task, if it
+    /// had one.
+    private mutating func removeTask(
+        _ snapshot: DownloadSnapshot, _ task: RegisteredDownload?, at now: Moment, _ outcome: inout Outcome
+    ) {
+        openings[snapshot.key] = snapshot.error.map {
+            Opening(error: $0.message, nextTry: Self.nextTry(snapshot, at: now))
+        }
+        if task == nil, snapshot.state == .remote {
+            // A probe (a read by a program that only reads tags) has fetched a part of the file.
+            outcome.newBytes += max(0, snapshot.received)
+        } else {
+            outcome.changesShares = true
+        }
+        // The completion has already been broadcast as the task's last event.
+        if snapshot.state == .cached { return }
+        if task?.isUnderWay ?? false { outcome.hasEndedTask = true }
+        // A download was cancelled, or a probe has ended. The bytes received so far stay in the cache.
+        if let task { outcome.effects.append(.write(.removed(task.id))) }
+        let row = Effect.Row.received(
+            snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
+        outcome.effects += [.write(row), .broadcast(event(.state(TaskReport(snapshot, task)), at: now))]
+    }
+
+    mutating func complete(
+        _ media: MediaID, generation: Int, size: Int64, at now: Moment, _ outcome: inout Outcome
+    ) {
+        let task = downloads.remove(media)
+        holds.remove(media)
+        var report = TaskReport(media, .cached, task)
+        report.generation = generation
+        report.received = size
+        report.expected = size
+        let event = event(.completed(report), at: now)
+        outcome.effects += [.write(.event(event)), .broadcast(event), .runHook(.downloaded(media))]
+        outcome.changesShares = true
+        outcome.hasEndedTask = true
+    }
+
+    mutating func fail(_ media: MediaID, _ error: TransferError, at now: Moment, _ outcome: inout Outcome) {
+        openings[media] = nil
+        let task = downloads[media]
+        downloads[media]?.snapshot.state = .failed
+        downloads[media]?.snapshot.error = error
+        var report = TaskReport(media, .failed, task)
+        report.generation = task?.snapshot.generation
+        report.received = task?.snapshot.received
+        report.expected = task?.snapshot.total
+        report.error = error.message
+        let event = event(.failed(report), at: now)
+        // If there is no task, only an open has failed, and no task has ended.
+        if let task {
+            if task.isUnderWay { outcome.hasEndedTask = true }
+            outcome.effects += [.write(.failed(task.id, error)), .write(.event(event))]
+            outcome.changesShares = true
+        }
+        outcome.effects.append(.broadcast(event))
+    }
+
+    /// Removes a task and broadcasts its end, unless `report` has already done so.
+    mutating func remove(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
+        holds.remove(media)
+        guard let task = downloads.remove(media) else { return }
+        if task.isUnderWay { outcome.hasEndedTask = true }
+        outcome.changesShares = true
+        outcome.effects.append(.broadcast(event(.state(TaskReport(media, .remote, task)), at: now)))
+    }
+
+    mutating func clear(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
+        openings[media] = nil
+        outcome.effects.append(.broadcast(event(.state(TaskReport(media, .remote, nil)), at: now)))
+    }
+
+    mutating func rename(_ media: MediaID, to path: String, at now: Moment, _ outcome: inout Outcome) {
+        guard var task = downloads[media], task.path != path else { return }
+        task.path = path
+        downloads[media] = task
+        outcome.effects.append(.broadcast(event(.state(TaskReport(task.snapshot, task)), at: now)))
+    }
+
+    /// Resets a download whose partial file was evicted, and orders its start again.
+    mutating func restart(_ media: MediaID) {
+        downloads[media]?.snapshot.received = 0
+        downloads[media]?.recordedBytes = 0
+        orderWithOwnPriority(media)
+    }
+
+    // MARK: Orders
+
+    /// Collects an order to start, resume or suspend a task; `drainOrders` returns it.
+    mutating func order(_ media: MediaID, _ priority: TransferPriority) {
+        let order = orders[media] ?? Order(place: orders.count, priority: priority)
+        orders[media] = Order(place: order.place, priority: max(order.priority, priority))
+    }
+
+    /// Orders a task with the priority of its origin (automatic, or requested), unless it has failed.
+    private mutating func orderWithOwnPriority(_ media: MediaID) {
+        guard let task = downloads[media], task.snapshot.state != .failed else { return }
+        order(media, task.isAutomatic ? .automatic : .asked)
+    }
+
+    /// Removes and returns the collected orders, in order of arrival.
+    ///
+    /// - Parameter rejected: downloads that can never fit into the cache; they have failed already and are not started.
+    mutating func drainOrders(rejected: Set<MediaID>) -> [Effect] {
+        defer { orders = [:] }
+        return orders.filter { !rejected.contains($0.key) }.sorted { $0.value.place < $1.value.place }
+            .map { .run($0.key, isSuspended: isSuspended($0.key), $0.value.priority) }
+    }
+
+    // MARK: Clients
+
+    mutating func open(_ client: ClientID, _ configuration: SessionConfiguration) {
+        sessions[client] = ClientSession(configuration: configuration)
+    }
+
+    mutating func create(_ media: MediaID, by client: ClientID, at now: Moment) {
+        sessions[client]?.created[media] = now.wall
+    }
+
+    mutating func begin(_ media: MediaID, by client: ClientID) {
+        sessions[client]?.created[media] = nil
+        if downloads[media]?.session == ClientSession.clientBound { sessions[client]?.begun.insert(media) }
+    }
+
+    mutating func forget(_ media: MediaID, by client: ClientID) {
+        sessions[client]?.created[media] = nil
+        sessions[client]?.begun.remove(media)
+    }
+
+    mutating func hold(_ media: MediaID, by client: ClientID) {
+        holds.suspend(media, by: client)
+        orderWithOwnPriority(media)
+    }
+
+    mutating func release(_ media: MediaID, by client: ClientID) {
+        if holds.resume(media, by: client) { orderWithOwnPriority(media) }
+    }
+
+    mutating func disconnect(_ client: ClientID, _ outcome: inout Outcome) {
+        for media in holds.removeAll(by: client) { orderWithOwnPriority(media) }
+        guard let session = sessions.removeValue(forKey: client) else { return }
+        for media in session.begun.sorted() where !sessions.values.contains(where: { $0.begun.contains(media) }) {
+            outcome.effects.append(.abandon(media, isEphemeral: session.configuration == .ephemeral))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+internal import CCurl
+internal import Glibc
+internal import Platform
+
+// Two checks that no request reaches a host in a more private network than the feed or server that refers to the host
+// (`ReachPolicy`). curl calls the first check before it connects to an address, so that no packet reaches a refused
+// host. It calls the second check before a request uses a connection, so that reused connections are checked too.
+extension EasyHandle {
+    func configureReach() {
+        let handle = pointer
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, context)
+        ccurl_set_open_socket_callback(handle) { context, _, address in
+            guard let context, let address else { return CURL_SOCKET_BAD }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            let bytes = UnsafeRawBufferPointer(
+                start: ccurl_socket_address(address), count: Int(address.pointee.addrlen))
+            guard handle.allowsConnection(to: bytes) else { return CURL_SOCKET_BAD }
+            let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+            return socket(address.pointee.family, type, address.pointee.protocol)
+        }
+        ccurl_set_pointer(handle, CURLOPT_PREREQDATA, context)
+        ccurl_set_prerequest_callback(handle) { context, address, _, port, _ in
+            guard let context, let address else { return CURL_PREREQFUNC_ABORT }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            let isAllowed = handle.allowsRequest(to: String(cString: address), port: Int(port))
+            return isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        }
+    }
+
+    private func allowsConnection(to bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let address = NetworkAddress(socketAddress: bytes), let hop else { return false }
+        // The port has the same offset for IPv4 and IPv6.
+        let port = Int(bytes[2]) << 8 | Int(bytes[3])
+        return trail.allowsConnection(to: peer(address, port, of: hop), host: hop.host)
+    }
+
+    private func allowsRequest(to address: String, port: Int) -> Bool {
+        guard let address = NetworkAddress(address), let hop else { return false }
+        return trail.allowsRequest(to: peer(address, port, of: hop), host: hop.host)
+    }
+
+    /// Returns the peer of a connection: the configured proxy, or the host itself. A host that has the proxy's address
+    /// and port is treated as the proxy. If the proxy is configured by name, only the port is compared.
+    private func peer(_ address: NetworkAddress, _ port: Int, of hop: WebAddress) -> ReachTrail.Peer {
+        guard let proxy = network.proxies.proxy(isSecure: hop.isSecure, host: hop.host), proxy.port == port,
+            NetworkAddress(proxy.host).map({ $0 == address }) ?? true
+        else { return .host(address) }
+        return .proxy
+    }
+
+    /// The current URL, after redirects; `nil` if it is refused.
+    var hop: WebAddress? {
+        var address: UnsafeMutablePointer<CChar>?
+        ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
+        guard let address else { return nil }
+        do throws(WebAddress.Problem) {
+            return try WebAddress(String(cString: address))
+        } catch {
+            reject(TransferError(.unusable, "a redirect leads to an address that \(error)"))
+            return nil
+        }
+    }
+
+    /// Returns the error of an exchange that ended with `code`, and whether a retry may help.
+    func failure(_ code: CurlCode) -> (error: TransferError, isTransient: Bool) {
+        if let rejection { return (rejection, false) }
+        if code.mayBeRefusal, let refusal = trail.refusal { return (refusal, false) }
+        if code.isCertificateFailure { return certificateFailure() }
+        if answeredWithoutHead(code) {
+            var connections = 0
+            ccurl_get_long(pointer, CURLINFO_NUM_CONNECTS, &connections)
+            // On a reused connection the bytes may be left over from an earlier response, so a retry may help.
+            return (TransferError(.unusable, "the server's answer has no head (HTTP/0.9)"), connections == 0)
+        }
+        if code == .outOfMemory, isReceivingHead { return (CurlCode.headTooLarge, false) }
+        return code.failure
+    }
+
+    /// Whether bytes of the response have arrived, but not its whole head.
+    private var isReceivingHead: Bool {
+        var start: curl_off_t = 0
+        ccurl_get_offset(pointer, CURLINFO_STARTTRANSFER_TIME_T, &start)
+        return start > 0 && !hasReportedHead
+    }
+
+    /// Whether the response did not start with an HTTP/1 head. curl has the same code for that and for an unsupported
+    /// scheme.
+    func answeredWithoutHead(_ code: CurlCode) -> Bool {
+        guard code.isUnsupported else { return false }
+        var address: UnsafeMutablePointer<CChar>?
+        ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
+        let scheme = address.map { String(cString: $0).prefix { $0 != ":" }.lowercased() }
+        return scheme == "http" || scheme == "https"
+    }
+}

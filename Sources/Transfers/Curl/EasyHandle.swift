@@ -1,0 +1,382 @@
+internal import CCurl
+internal import Platform
+
+/// The receiver of a transfer's events. Called while curl is active, so it must not call curl.
+protocol EasyHandleReceiver: AnyObject {
+    /// Receives the head of the final response: followed redirects and interim responses are not reported.
+    func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead)
+    /// Receives a piece of the body.
+    func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict
+}
+
+/// One HTTP exchange, over libcurl's easy interface.
+///
+/// Confined to the engine's thread. curl's callbacks get an unretained pointer to this object as their context. The
+/// pointer is valid in every callback: a transfer only runs in a `MultiHandle`, which retains this object meanwhile,
+/// and `deinit` cleans up curl's handle.
+final class EasyHandle {
+    /// The result of processing a piece of the body.
+    enum Verdict {
+        case accepted
+        /// The piece was not processed: curl delivers it again after `resume()`.
+        case pause
+        /// Ends the transfer.
+        case stop
+    }
+
+    /// The parameters of a request.
+    struct Request {
+        var url: String
+        /// The value of the Range field without its unit: `0-99`, `100-`.
+        var range: String?
+        var fields: [(name: String, value: String)] = []
+        /// The body of a POST that is in memory; its media type is in `fields`. `nil` for every other request; `method`
+        /// contains the body of a form, a PUT or a PATCH.
+        var body: [UInt8]?
+        var userAgent: String
+        /// Credentials, sent only to URLs of their origin.
+        var credentials: Credentials?
+        /// The connect timeout.
+        var connectTimeout: Duration
+        /// The time without a received byte after which curl ends the transfer. Rounded down to whole seconds, but at
+        /// least one.
+        var stall: Duration
+        /// Whether curl requests a compressed response (Accept-Encoding) and decodes it; `false` for media.
+        var decodes = false
+        /// The timeout for the whole exchange, if any.
+        var timeout: Duration?
+        /// The address space (public, local network or loopback) of the feed or server that named `url`; `nil` if a
+        /// person entered `url`. See `ReachTrail`.
+        var reach: AddressSpace?
+        /// The maximum rate in bytes per second; 0 for none. Here it only limits the size of the receive buffer; the
+        /// receiver enforces the rate by pausing. curl's own limit is not used, because it applies to an average over
+        /// at least the last three seconds. If it were lowered on a running handle, curl would stop the transfer until
+        /// the average has fallen to the new limit, which can look like a stall.
+        var rateLimit: Int64 = 0
+        /// The number of other download requests in progress: the more there are, the smaller the receive buffer.
+        var others = 0
+        var followsRedirects = true
+        var method = Method.get
+    }
+
+    /// curl's handle.
+    let raw: OpaquePointer
+    weak var receiver: (any EasyHandleReceiver)?
+    /// The body of a PUT or PATCH; curl's callbacks access it through this handle.
+    let body: UploadBody?
+    /// The form of a POST. curl reads it while the handle runs.
+    var form: OpaquePointer?
+    /// The request's header fields.
+    private var fieldList: UnsafeMutablePointer<curl_slist>?
+    /// The list for CURLOPT_RESOLVE: host names with the addresses that replace their DNS results.
+    private var resolved: UnsafeMutablePointer<curl_slist>?
+    /// The check of the addresses that curl connects to.
+    var trail: ReachTrail
+    /// The head that is being received.
+    private var head = ResponseHead(status: 0)
+    /// The name of the last field in `head`.
+    private var lastField: String?
+    private(set) var hasReportedHead = false
+    private var redirects: [ResponseHead.Redirect] = []
+    /// The size in bytes of all heads received so far.
+    private var headSize = 0
+    /// The reason why the response was rejected before its body.
+    private(set) var rejection: TransferError?
+    private let followsRedirects: Bool
+    /// The initial value of `trail`, for a repetition of the request.
+    private let reach: ReachTrail
+    let network: NetworkConfiguration
+    /// Whether the request may be repeated: it has no body, and has not been repeated yet.
+    private var canRepeat: Bool
+    /// Whether curl may still repeat the request without its Expect field, after a 417 (Expectation Failed).
+    private var canRepeatWithoutExpect: Bool
+    private(set) var isPaused = false
+    /// Whether the request has neither credentials nor a body; only then is curl's handle reusable.
+    private let isPlain: Bool
+    /// Whether another object owns curl's handle now.
+    private var isSurrendered = false
+
+    /// The size of curl's receive buffer in bytes. With 512 KiB, receiving a GiB takes a quarter of the processor time
+    /// that it takes with the default of 16 KiB.
+    private static let receiveBuffer = 512 * 1024
+    /// The total size in bytes that more than eight handles share. A handle's share is fixed when it starts, so a
+    /// hundred handles that start one after another use 15 MB instead of 52.
+    private static let sharedReceiveBuffer = 4 * 1024 * 1024
+    /// The minimum share, four times curl's default. Also the buffer of responses that are received in memory, most of
+    /// which are small: a larger buffer would be mapped and unmapped for each.
+    private static let smallReceiveBuffer = 64 * 1024
+    /// The minimum in bytes that curl accepts.
+    private static let smallestReceiveBuffer = 1_024
+    /// The maximum number of redirects; tracking prefixes chain up to seven.
+    private static let maxRedirects = 10
+
+    /// - Parameter idle: A surrendered handle, owned by this object from now on.
+    init?(_ request: Request, in network: NetworkConfiguration, reusing idle: OpaquePointer? = nil) {
+        guard CurlGlobal.isReady, let handle = idle ?? curl_easy_init().map({ OpaquePointer($0) }) else { return nil }
+        raw = handle
+        self.network = network
+        reach = ReachTrail(policy: network.reach, limit: request.reach)
+        trail = reach
+        followsRedirects = request.followsRedirects
+        if case .send(_, let body) = request.method { self.body = body } else { body = nil }
+        canRepeatWithoutExpect = request.method.sendsBody
+        canRepeat = request.body == nil && !request.method.sendsBody
+        isPlain = request.credentials == nil && request.body == nil && !request.method.sendsBody
+        configure(request)
+        for answer in network.resolved() { resolved = curl_slist_append(resolved, answer) }
+        if let resolved { ccurl_set_list(pointer, CURLOPT_RESOLVE, resolved) }
+    }
+
+    deinit {
+        if !isSurrendered { Self.discard(raw) }
+        curl_slist_free_all(fieldList)
+        curl_slist_free_all(resolved)
+        if let form { curl_mime_free(form) }
+    }
+
+    /// Refuses the request or the response for this reason, whatever curl reports.
+    func reject(_ error: TransferError) { rejection = rejection ?? error }
+
+    static func discard(_ raw: OpaquePointer) { curl_easy_cleanup(UnsafeMutableRawPointer(raw)) }
+
+    /// Resets curl's handle and surrenders it for reuse, since creating one takes longer than all other work for a
+    /// small response. Call after the transfer has ended and was removed; this object no longer uses the handle.
+    ///
+    /// - Returns: `nil` if the handle is not reusable, since its request was not plain.
+    func surrender() -> OpaquePointer? {
+        guard !isSurrendered, isPlain else { return nil }
+        isSurrendered = true
+        curl_easy_reset(pointer)
+        return raw
+    }
+
+    var pointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(raw) }
+
+    private func configure(_ request: Request) {
+        let handle = pointer
+        if let problem = WebAddress.problem(with: request.url) {
+            // Without a URL curl ends the transfer at once (CURLE_URL_MALFORMAT).
+            reject(TransferError(.unusable, "its address \(problem)"))
+        } else {
+            ccurl_set_string(handle, CURLOPT_URL, request.url)
+        }
+        ccurl_set_web_only(handle)
+        ccurl_set_long(handle, CURLOPT_FOLLOWLOCATION, followsRedirects ? 1 : 0)
+        ccurl_set_long(handle, CURLOPT_MAXREDIRS, Self.maxRedirects)
+        ccurl_set_long(handle, CURLOPT_NOSIGNAL, 1)
+        let buffer =
+            request.decodes
+            ? Self.smallReceiveBuffer : Self.receiveBuffer(rateLimit: request.rateLimit, others: request.others)
+        ccurl_set_long(handle, CURLOPT_BUFFERSIZE, buffer)
+        ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout.milliseconds))
+        ccurl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, 1)
+        ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, max(1, Int(request.stall.seconds)))
+        ccurl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
+        if let timeout = request.timeout { ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(timeout.milliseconds)) }
+        configureReach()
+        configureAuthorities()
+        if let credentials = request.credentials, credentials.fit(request.url) {
+            ccurl_set_auth_basic(handle)
+            ccurl_set_string(handle, CURLOPT_USERNAME, credentials.user)
+            ccurl_set_string(handle, CURLOPT_PASSWORD, credentials.password)
+        }
+        // HTTP/2 is not offered. With several streams in one connection, a paused stream would either be buffered
+        // without limit or block the others. And libcurl 7.88 trusts servers too much: endless empty DATA or
+        // WINDOW_UPDATE frames keep the transfer thread in one call for half a minute, beyond any timeout; a body cut
+        // by RST_STREAM counts as complete; and a stalled connection is reused for the next request.
+        ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        ccurl_set_string(handle, CURLOPT_USERAGENT, request.userAgent)
+        if let range = request.range { ccurl_set_string(handle, CURLOPT_RANGE, range) }
+        if request.decodes { ccurl_set_string(handle, CURLOPT_ACCEPT_ENCODING, "") }
+        for field in request.fields {
+            fieldList = curl_slist_append(fieldList, "\(field.name): \(field.value)")
+        }
+        if !request.decodes { fieldList = curl_slist_append(fieldList, "Accept-Encoding: identity") }
+        if let body = request.body {
+            ccurl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
+            // Copied by curl (CURLOPT_COPYPOSTFIELDS(3)), which needs the size first.
+            body.withUnsafeBytes {
+                _ = ccurl_set_pointer(
+                    handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+            }
+            // For a body of more than a megabyte curl would first send Expect: 100-continue, which some servers never
+            // answer.
+            fieldList = curl_slist_append(fieldList, "Expect:")
+        }
+        ccurl_set_list(handle, CURLOPT_HTTPHEADER, fieldList)
+        configureMethod(request.method)
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_set_pointer(handle, CURLOPT_WRITEDATA, context)
+        ccurl_set_pointer(handle, CURLOPT_HEADERDATA, context)
+        ccurl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            guard let context else { return ccurl_write_error }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            return handle.receive(UnsafeRawBufferPointer(start: bytes, count: size * count))
+        }
+        ccurl_set_data_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            guard let context else { return ccurl_write_error }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+            return handle.receiveField(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+        }
+    }
+
+    /// Returns the size of curl's receive buffer in bytes: the handle's share of the total, but at most the bytes that
+    /// the rate limit permits in an eighth of a second.
+    static func receiveBuffer(rateLimit: Int64, others: Int) -> Int {
+        let size = min(receiveBuffer, max(smallReceiveBuffer, sharedReceiveBuffer / (others + 1)))
+        guard rateLimit > 0 else { return size }
+        return max(smallestReceiveBuffer, Int(min(rateLimit / 8, Int64(size))))
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+        switch receiver?.easyHandle(self, didReceive: bytes) ?? .stop {
+        case .accepted: return bytes.count
+        case .pause:
+            isPaused = true
+            return ccurl_write_pause
+        case .stop: return ccurl_write_error
+        }
+    }
+
+    /// The maximum size in bytes of all heads of an exchange. Redirects with long cookies need far less. It is below
+    /// curl's own limit of 300 KiB, whose error looks like a broken connection. curl limits a single line to 100 KiB.
+    private static let largestHead = 256 * 1024
+
+    /// Processes one line of a head, with its line end.
+    ///
+    /// - Returns: `false` to end the transfer.
+    private func receiveField(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        headSize += bytes.count
+        if headSize > Self.largestHead {
+            rejection = CurlCode.headTooLarge
+            return false
+        }
+        // Trailer fields after the body (RFC 9110 §6.5) arrive here too, and do not belong to the head.
+        if !hasReportedHead { readField(bytes) }
+        return rejection == nil
+    }
+
+    private func readField(_ bytes: UnsafeRawBufferPointer) {
+        if bytes.first == UInt8(ascii: "H"), bytes.starts(with: "HTTP/".utf8) {
+            head = ResponseHead(status: 0)
+            lastField = nil
+            return
+        }
+        if let line = Self.plainLine(bytes) { return readLine(line) }
+        // Remove all line ends, wherever they are.
+        var line = String(decoding: bytes, as: UTF8.self).filter { !$0.isNewline }
+        line.withUTF8 { readLine(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Returns a line of a head without its end; `nil` for a line with non-ASCII bytes or a line end inside, which has
+    /// to be decoded as characters. Decoding takes longer than all other work for a small response.
+    private static func plainLine(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        // Line feed, vertical tab, form feed and carriage return, like `Character.isNewline`.
+        let isEnd = { (byte: UInt8) in byte >= 0x0A && byte <= 0x0D }
+        var count = bytes.count
+        while count > 0, isEnd(bytes[count - 1]) { count -= 1 }
+        for index in 0..<count where bytes[index] >= 0x80 || isEnd(bytes[index]) { return nil }
+        return UnsafeRawBufferPointer(rebasing: bytes[..<count])
+    }
+
+    private func readLine(_ line: UnsafeRawBufferPointer) {
+        if line.isEmpty {
+            finishHead()
+            return
+        }
+        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        if isBlank(line[0]) { return continueField(line) }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+        var nameEnd = colon
+        while nameEnd > 0, isBlank(line[nameEnd - 1]) { nameEnd -= 1 }
+        let name = String(unsafeUninitializedCapacity: nameEnd) { name in
+            for index in 0..<nameEnd {
+                let byte = line[index]
+                name[index] = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+            }
+            return nameEnd
+        }
+        lastField = name
+        if nameEnd < colon { distrustFraming(name) }
+        var start = colon + 1
+        var end = line.count
+        while start < end, isBlank(line[start]) { start += 1 }
+        while end > start, isBlank(line[end - 1]) { end -= 1 }
+        let value = String(decoding: line[start..<end], as: UTF8.self)
+        if let before = head.fields.updateValue(value, forKey: name), ResponseHead.lists.contains(name) {
+            head.fields[name] = before + ", " + value
+        }
+    }
+
+    /// Processes a line that continues the previous one (RFC 9112 §5.2).
+    private func continueField(_ line: UnsafeRawBufferPointer) {
+        guard let name = lastField else { return }
+        distrustFraming(name)
+        head.fields[name, default: ""] += " " + String(decoding: line, as: UTF8.self)
+    }
+
+    /// Rejects the response if the malformed field determines where the body ends (Content-Length, Transfer-Encoding).
+    /// curl may parse such a field differently from podfs, and then treat a part of the body as the whole, or the
+    /// sizes between chunks as content.
+    private func distrustFraming(_ name: String) {
+        guard name == "content-length" || name == "transfer-encoding" else { return }
+        rejection = TransferError(.unusable, "the server sent a malformed \(name) field")
+    }
+
+    private func finishHead() {
+        var status = 0
+        ccurl_get_long(pointer, CURLINFO_RESPONSE_CODE, &status)
+        head.status = status
+        // Skip interim responses.
+        if status < 200 { return }
+        if head.announcesStrayBody { ccurl_set_long(pointer, CURLOPT_FORBID_REUSE, 1) }
+        var address: UnsafeMutablePointer<CChar>?
+        ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
+        let url = address.map { String(cString: $0) }
+        if followsRedirects, (300...399).contains(status), head["location"] != nil {
+            redirects.append(ResponseHead.Redirect(status: status, url: url ?? ""))
+            trail.redirected()
+            return
+        }
+        if status == 417, canRepeatWithoutExpect {
+            canRepeatWithoutExpect = false
+            return
+        }
+        head.url = url
+        head.space = trail.space
+        head.firstSpace = trail.firstSpace
+        head.redirects = redirects
+        hasReportedHead = true
+        // Reject the head here, because curl would accept it: curl uses the last Content-Length field, and ignores what
+        // follows its digits.
+        if case .invalid(let reason) = head.framing {
+            rejection = TransferError(.unusable, reason)
+            return
+        }
+        receiver?.easyHandle(self, didReceiveHead: head)
+    }
+
+    /// Prepares a repetition of the request on a new connection, if the received bytes did not start with a head. They
+    /// may be left over from an earlier response on a reused connection: its forbidden body (204, 304), or bytes that
+    /// the server sent after the end of its body.
+    ///
+    /// - Returns: whether to send it again, which is allowed once, and only for a request without side effects.
+    func prepareRepeat(after code: CurlCode) -> Bool {
+        guard canRepeat, !hasReportedHead, answeredWithoutHead(code) else { return false }
+        canRepeat = false
+        head = ResponseHead(status: 0)
+        lastField = nil
+        headSize = 0
+        redirects = []
+        trail = reach
+        ccurl_set_long(pointer, CURLOPT_FRESH_CONNECT, 1)
+        return true
+    }
+
+    /// Resumes reading. Must not be called in a callback; may deliver bytes before it returns.
+    func resume() {
+        guard isPaused else { return }
+        isPaused = false
+        curl_easy_pause(pointer, CURLPAUSE_CONT)
+    }
+}

@@ -1,0 +1,79 @@
+internal import Platform
+
+/// The slots (permissions to connect) and the rate limits of the connections of downloads.
+///
+/// Confined to the engine's thread.
+final class ConnectionSlots {
+    private var pools: ConnectionPools
+    /// The rate limits of connections, by their tokens.
+    var rates: RateLimits
+    /// Connections with a slot or waiting for one.
+    private var connections: [ConnectionPools.Token: DownloadConnection] = [:]
+    /// The closures that start waiting connections when they get their slots.
+    private var starts: [ConnectionPools.Token: () -> Void] = [:]
+    private var lastToken = 0
+
+    init(_ configuration: TransferConfiguration) {
+        pools = ConnectionPools(limits: configuration.pools)
+        rates = RateLimits(limit: configuration.rateLimit)
+    }
+
+    /// The time of the next due work, if any.
+    var deadline: Instant? { [pools.deadline, rates.deadline].compactMap(\.self).min() }
+
+    func newToken() -> ConnectionPools.Token {
+        lastToken += 1
+        return lastToken
+    }
+
+    /// Requests a slot; `start` is called when the connection has it, perhaps before this returns.
+    func request(
+        _ connection: DownloadConnection, forReader: Bool, priority: TransferPriority, now: Instant,
+        start: @escaping () -> Void
+    ) {
+        connections[connection.token] = connection
+        let host = Self.host(of: connection.url)
+        let isProbe = connection.request.isProbe
+        if pools.request(
+            connection.token, host: host, forReader: forReader, isProbe: isProbe, priority: priority, now: now)
+        {
+            start()
+        } else {
+            starts[connection.token] = start
+        }
+    }
+
+    /// Releases a connection's slot, or withdraws its request for one; starts the connections that get slots now.
+    func release(_ token: ConnectionPools.Token, now: Instant) {
+        connections[token] = nil
+        starts[token] = nil
+        start(pools.release(token, now: now))
+    }
+
+    /// Sets whether a reader waits for the bytes of a connection; starts the connections that get slots now.
+    func setServing(_ token: ConnectionPools.Token, _ serving: Bool, now: Instant) {
+        start(pools.setServing(token, serving, now: now))
+    }
+
+    /// Sets the priority of a connection's task; starts the connections that get slots now.
+    func setPriority(_ token: ConnectionPools.Token, _ priority: TransferPriority, now: Instant) {
+        start(pools.setPriority(token, priority, now: now))
+    }
+
+    private func start(_ tokens: [ConnectionPools.Token]) {
+        for token in tokens { starts.removeValue(forKey: token)?() }
+    }
+
+    /// Returns the connections to end now: those that have lingered too long, and those whose slots other connections
+    /// need more.
+    func preempted(now: Instant) -> [DownloadConnection] { pools.preempted(now: now).compactMap { connections[$0] } }
+
+    /// Resumes connections that rate limits have paused.
+    func refill(now: Instant) {
+        guard let due = rates.deadline, due <= now else { return }
+        for token in rates.refill(now: now) { connections[token]?.handle?.resume() }
+    }
+
+    /// Returns the key of the limits per host: the URL's host and port.
+    static func host(of url: String) -> String { (try? WebAddress(url))?.hostAndPort ?? url }
+}

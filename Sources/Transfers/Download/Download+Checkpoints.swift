@@ -1,0 +1,186 @@
+internal import Dispatch
+internal import Platform
+
+// Checkpoints: the persistent record of which bytes of a download are in its cache file.
+extension Download {
+    /// Returns a checkpoint of the present bytes.
+    func checkpoint() -> Checkpoint {
+        var checkpoint = Checkpoint(key: source.key.rawValue, generation: machine.generation)
+        checkpoint.total = machine.pin?.total
+        checkpoint.validator = machine.pin?.validator?.text
+        checkpoint.contentType = machine.pin?.mediaType
+        checkpoint.finalURL = origin?.url
+        checkpoint.setReceived(machine.present)
+        checkpoint.setSynced(checkpoints.synced)
+        return checkpoint
+    }
+
+    /// Cancels the task, and calls `answer` on any thread with the resume data; `nil` if there is nothing to resume.
+    ///
+    /// The resume data contains only ranges that a written checkpoint contains. If the last checkpoint cannot be
+    /// written, these are the ranges of the previous one.
+    func cancelProducingResumeData(answer: @escaping @Sendable (ResumeData?) -> Void) {
+        cancel()
+        guard let file, !machine.isCached, !machine.isFinishing, !machine.present.isEmpty else { return answer(nil) }
+        let present = machine.present
+        let data = ResumeData(
+            key: source.key, generation: machine.generation, total: machine.pin?.total,
+            validator: machine.pin?.validator?.text, present: present.text, url: source.url)
+        // A checkpoint that is being written may have been started before the last bytes arrived, so another one is
+        // needed.
+        let missing = checkpoints.isBehind && checkpoints.isBusy ? checkpoint() : nil
+        if checkpoints.isBehind { saveCheckpoint(synchronously: false) }
+        // The queue is serial, so this runs after any checkpoint that was started above.
+        engine.queues.storage.async { [cache = engine.cache] in
+            // A failure leaves the previous checkpoint, which is read below.
+            if let missing { try? cache.save(missing, of: file) }
+            let written = try? ContentCache.checkpoint(of: file.name, in: cache.directory)
+            let ranges = present.intersection(written?.receivedRanges ?? ByteRanges())
+            var data = data
+            data.present = ranges.text
+            answer(ranges.isEmpty ? nil : data)
+        }
+    }
+
+    /// Whether `saveCheckpoint` may write; `finish` writes the checkpoints of a file that is being finished.
+    var savesCheckpoints: Bool { file != nil && !machine.isCached && !machine.isFinishing }
+
+    /// Saves a checkpoint on the storage queue, after a sync if one is due. Does nothing while another checkpoint is
+    /// being written, unless `synchronously`.
+    ///
+    /// - Parameter synchronously: Whether to sync in any case, and to wait for the checkpoint.
+    func saveCheckpoint(synchronously: Bool) {
+        guard let file, savesCheckpoints, synchronously || !checkpoints.isBusy else { return }
+        let checkpoint = checkpoint()
+        let received = machine.present
+        let known = checkpoints.knownFailures
+        let synchronizes = checkpoints.start(at: engine.now, all: synchronously)
+        let cache = engine.cache
+        let save: @Sendable () -> StorageFailure? = {
+            var checkpoint = checkpoint
+            do {
+                if synchronizes {
+                    try file.synchronize(knownFailures: known)
+                    checkpoint.setSynced(received)
+                }
+            } catch {
+                return StorageFailure(error, losesBytes: true)
+            }
+            do {
+                try cache.save(checkpoint, of: file, durably: synchronizes)
+                return nil
+            } catch {
+                return StorageFailure(error, losesBytes: false)
+            }
+        }
+        if synchronously {
+            if engine.queues.storage.sync(execute: save) == nil { checkpoints.finish(synced: nil) }
+            return
+        }
+        let key = source.key
+        let mailbox = engine.mailbox
+        engine.queues.storage.async {
+            let failure = save()
+            mailbox.post { loop in
+                guard let download = loop.download(key), download.file === file else { return }
+                if let failure {
+                    download.checkpointFailed(failure)
+                } else {
+                    download.checkpoints.finish(synced: synchronizes ? received : nil)
+                }
+            }
+        }
+    }
+
+    /// Handles a failed checkpoint. The previous one still exists, and the next one will contain everything.
+    private func checkpointFailed(_ failure: StorageFailure) {
+        checkpoints.failed(at: engine.now)
+        if failure.losesBytes {
+            lostBytes(failure)
+        } else if failure.error.code == .diskFull {
+            apply(machine.storageFailed(failure.error, now: engine.now))
+        }
+    }
+
+    /// Handles a failed sync: only the bytes of the last successful sync count as stored, the others are fetched again.
+    private func lostBytes(_ failure: StorageFailure) {
+        checkpoints.knownFailures = file?.failedSyncs ?? 0
+        apply(machine.lostStored(keeping: checkpoints.synced, failure.error, now: engine.now))
+    }
+
+    /// Syncs and hashes the complete file and writes its final checkpoint, off the engine's thread.
+    func finish() {
+        guard let file, let size = machine.pin?.total else { return }
+        let known = checkpoints.knownFailures
+        let partial = checkpoint()
+        let all = machine.present
+        let cache = engine.cache
+        let key = source.key
+        let mailbox = engine.mailbox
+        let storage = engine.queues.storage
+        let expected = ExpectedHashes(source.locations, current: machine.source)
+        engine.queues.hashing.async {
+            let result: Result<FileFacts?, StorageFailure>
+            do {
+                // This checkpoint is written on the same queue as the others, so that an older one cannot overwrite it.
+                // It is written before the sync. It is valid even if the process is killed now, because all bytes are
+                // in the page cache. A small file needs no such checkpoint, since its final one follows soon.
+                if size > CheckpointPace.maxBehind {
+                    try storage.sync {
+                        if file.failedSyncs == known { try cache.save(partial, of: file, durably: false) }
+                    }
+                }
+                do {
+                    // This also fails if the sync of a checkpoint has failed since `known` was read.
+                    try file.synchronize(knownFailures: known)
+                } catch {
+                    throw StorageFailure(error, losesBytes: true)
+                }
+                let sha256 = try file.digest(.sha256, size: size)
+                let match = try expected.check { algorithm in
+                    algorithm == .sha256 ? sha256 : try file.digest(algorithm, size: size)
+                }
+                if match == .differs {
+                    result = .success(nil)
+                } else {
+                    var checkpoint = partial
+                    checkpoint.complete = true
+                    checkpoint.sha256 = sha256
+                    checkpoint.isVerified = match == .verified ? true : nil
+                    checkpoint.setSynced(all)
+                    try storage.sync { try cache.save(checkpoint, of: file, durably: true) }
+                    result = .success(FileFacts(size: size, sha256: sha256, isVerified: match == .verified))
+                }
+            } catch let failure as StorageFailure {
+                result = .failure(failure)
+            } catch {
+                result = .failure(StorageFailure(error, losesBytes: false))
+            }
+            mailbox.post { loop in loop.download(key)?.finished(result, file: file, known: known) }
+        }
+    }
+
+    /// Handles the result of `finish`.
+    ///
+    /// - Parameters:
+    ///   - result: The facts of the file; `nil` if its hash is wrong (`ExpectedHashes.Match.differs`).
+    ///   - known: The value of `knownFailures` at the call of `finish`. If it has changed, bytes were discarded and
+    ///     fetched again since.
+    private func finished(_ result: Result<FileFacts?, StorageFailure>, file: CacheFile, known: Int) {
+        guard file === self.file, machine.isFinishing, known == checkpoints.knownFailures else { return }
+        switch result {
+        case .success(let facts?):
+            checkpoints = CheckpointPace()
+            // The owner gets the facts before the progress event with the new state.
+            emit(.completed(key: source.key, generation: machine.generation, facts))
+            apply(machine.finished(nil, now: engine.now))
+        case .success(nil):
+            apply(machine.mismatched(ExpectedHashes.mismatch, now: engine.now))
+        case .failure(let failure) where failure.losesBytes:
+            lostBytes(failure)
+        case .failure(let failure):
+            apply(machine.finished(failure.error, now: engine.now))
+        }
+        report(force: true)
+    }
+}

@@ -1,0 +1,164 @@
+internal import Dispatch
+internal import Glibc
+internal import Platform
+
+/// The event loop of the engine's thread. With one curl multi handle it drives all downloads, uploads and data
+/// requests (requests whose responses go to their callers and not into the media cache).
+///
+/// Confined to that thread. `run` returns after a closure in the mailbox has called `stop`.
+final class EngineLoop {
+    let configuration: TransferConfiguration
+    let cache: ContentCache
+    let mailbox: Mailbox
+    let queues = StorageQueues()
+    let exchanges: Exchanges
+    let slots: ConnectionSlots
+    var downloads = Downloads()
+    var uploads = Uploads()
+    private var reports: EngineReports
+    private let network = NetworkMonitor()
+    /// The time of the current iteration by the monotonic clock.
+    private(set) var now = Instant.start
+    /// The number of iterations of the loop. It does not grow while the thread sleeps.
+    private(set) var rounds = 0
+    /// Whether `stop` was called.
+    private(set) var isStopping = false
+
+    init?(
+        configuration: TransferConfiguration, cache: ContentCache, mailbox: Mailbox,
+        events: @escaping @Sendable (TransferEvent) -> Void, iterationEnded: @escaping @Sendable (Instant) -> Duration?
+    ) {
+        guard let exchanges = Exchanges() else { return nil }
+        self.exchanges = exchanges
+        self.configuration = configuration
+        self.cache = cache
+        self.mailbox = mailbox
+        reports = EngineReports(events: events, iterationEnded: iterationEnded)
+        slots = ConnectionSlots(configuration)
+    }
+
+    func run() {
+        while !isStopping {
+            rounds += 1
+            readClock()
+            for work in mailbox.drain() { work(self) }
+            loadRequested()
+            processDeferred()
+            exchanges.perform()
+            readClock()
+            updateUploads()
+            while let (owner, handle, code) = exchanges.nextEnded() { ended(owner, handle, code) }
+            processDeferred()
+            let deadline = tick()
+            if isStopping { break }
+            var pause = reports.finishIteration(now: now)
+            // Start new requests before waiting. Otherwise curl would start them by its timer, which has a resolution
+            // of milliseconds.
+            if exchanges.hasNew || downloads.hasRequests { continue }
+            // If `pause` stays `nil`, only curl and the descriptors wake the thread.
+            if let deadline { pause = min(pause ?? deadline - now, deadline - now) }
+            let readable = exchanges.wait(for: pause, descriptors: descriptors)
+            if let network, readable.last == true {
+                readClock()
+                networkChanged(network.read())
+            }
+        }
+        let error = Self.stopped
+        for download in downloads.all { download.shutDown(error) }
+        for upload in uploads.all { upload.shutDown() }
+        exchanges.failData(error)
+        downloads = Downloads()
+        uploads = Uploads()
+        queues.storage.sync { cache.removeReserve() }
+        // Requests that reached the mailbox meanwhile are answered with a failure.
+        for work in mailbox.close() { work(self) }
+    }
+
+    /// The descriptors that wake the thread besides curl's.
+    private var descriptors: [Int32] { network.map { [mailbox.descriptor, $0.descriptor] } ?? [mailbox.descriptor] }
+
+    func stop() { isStopping = true }
+
+    static let stopped = TransferError(.failed, "the daemon is stopping")
+
+    /// Sends an event to the engine's owner.
+    ///
+    /// - Returns: The event's number, for `isAcknowledged`.
+    @discardableResult
+    func emit(_ event: TransferEvent) -> Int { reports.emit(event) }
+
+    func acknowledgeEvents(_ count: Int) {
+        reports.acknowledge(count)
+        downloads.markUnacknowledged()
+    }
+
+    /// Whether the owner has processed the event with this number. The sources that its loaders return then reflect
+    /// the event.
+    func isAcknowledged(_ event: Int) -> Bool { reports.isAcknowledged(event) }
+
+    private func readClock() { now = SystemClock.monotonic.now }
+
+    /// Performs the work deferred by curl's callbacks, and ends connections whose slots others need.
+    private func processDeferred() {
+        while true {
+            for download in downloads.drainDirty() {
+                download.isDirty = false
+                download.process()
+            }
+            if downloads.areDirty { continue }
+            let preempted = slots.preempted(now: now)
+            if preempted.isEmpty { return }
+            for connection in preempted { connection.download.preempt(connection) }
+        }
+    }
+
+    /// Performs due work.
+    ///
+    /// - Returns: The time of the next due work. All work due now has been performed or postponed, so that the loop can
+    ///   sleep until then.
+    private func tick() -> Instant? {
+        slots.refill(now: now)
+        downloads.update()
+        for download in downloads.drainDue(now) { download.tick() }
+        processDeferred()
+        downloads.update()
+        return [slots.deadline, tickUploads(), downloads.deadline].compactMap(\.self).min()
+    }
+
+    private func ended(_ owner: Exchanges.Owner, _ handle: EasyHandle, _ code: CurlCode) {
+        switch owner {
+        case .download(let connection): connection.download.ended(connection, code)
+        case .upload(let upload): upload.ended(code)
+        case .data(let exchange, let number):
+            let next = exchange.ended(code)
+            exchanges.recycle(handle)
+            for task in next { start(DataExchange(task), number: number) }
+        }
+    }
+
+    /// Starts a request of a download.
+    func add(_ handle: EasyHandle, owner: DownloadConnection) {
+        exchanges.add(handle, owner: .download(owner))
+        // Create files in advance while curl contacts the server, since the response may need two: a cache file and its
+        // checkpoint.
+        if cache.isLowOnFiles { queues.storage.async { [cache] in cache.prepare() } }
+    }
+
+    /// Starts a data request.
+    ///
+    /// - Parameter number: The request's number, for `cancelData`.
+    func start(_ exchange: DataExchange, number: Int64) {
+        if isStopping {
+            exchange.fail(Self.stopped)
+            return
+        }
+        exchanges.start(exchange, number: number, configuration: configuration)
+    }
+}
+
+/// The queues on which the engine waits for the disk.
+struct StorageQueues {
+    /// The queue for checkpoints and syncs. They do not wait behind hashing, which takes longer.
+    let storage = DispatchQueue(label: "podfs.checkpoints")
+    let hashing = DispatchQueue(label: "podfs.hashing", qos: .utility)
+}
