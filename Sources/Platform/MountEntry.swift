@@ -5,11 +5,6 @@ package struct MountEntry: Sendable, Equatable {
         package var major: UInt32
         /// The minor number; for a FUSE filesystem also the number of its connection.
         package var minor: UInt32
-
-        package init(major: UInt32, minor: UInt32) {
-            self.major = major
-            self.minor = minor
-        }
     }
 
     package var device: Device

@@ -169,12 +169,6 @@ package final class Library: Sendable {
         package var podcast: ShowID
         package var episode: EpisodeID
         package var download: TaskID
-
-        package init(podcast: ShowID, episode: EpisodeID, download: TaskID) {
-            self.podcast = podcast
-            self.episode = episode
-            self.download = download
-        }
     }
 
     /// Returns the highest ids assigned so far.

@@ -3,7 +3,8 @@ import Glibc
 import SystemPackage
 import TestSupport
 import Testing
-import Transfers
+
+@testable import Transfers
 
 @Suite struct ContentCacheTests {
     private let folder: TemporaryDirectory

@@ -1,7 +1,8 @@
-import Fuse
 import Synchronization
 import SystemPackage
 import Testing
+
+@testable import Fuse
 
 /// Operations called directly, with neither a mount nor libfuse.
 struct RecordedReplyTests {

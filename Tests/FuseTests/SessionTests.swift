@@ -1,7 +1,8 @@
-import Fuse
 import Glibc
 import Synchronization
 import Testing
+
+@testable import Fuse
 
 /// A session with a kernel simulated by the test.
 struct SessionTests {

@@ -1,5 +1,6 @@
-import Platform
 import Testing
+
+@testable import Platform
 
 struct MountEntryTests {
     private let table = """

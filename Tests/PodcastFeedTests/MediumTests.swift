@@ -1,6 +1,7 @@
 import Foundation
-import PodcastFeed
 import Testing
+
+@testable import PodcastFeed
 
 /// The encodings of an item, from enclosures, alternates and Media RSS.
 @Suite struct MediumTests {

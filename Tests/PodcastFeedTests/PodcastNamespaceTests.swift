@@ -1,5 +1,6 @@
-import PodcastFeed
 import Testing
+
+@testable import PodcastFeed
 
 /// The properties of a parsed feed that come from the `podcast:` namespace and similar extensions.
 @Suite struct PodcastNamespaceTests {

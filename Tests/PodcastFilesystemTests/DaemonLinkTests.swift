@@ -1,12 +1,13 @@
 import Foundation
 import Glibc
-import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastFilesystem
 
 /// The connection to the daemon, without a filesystem.
 struct DaemonLinkTests {

@@ -1,9 +1,9 @@
-import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
 
 @testable import PodcastFilesystem
+@testable import PodcastLibrary
 
 /// Grants: the sizes in the daemon's responses to opens. A grant replaces the size that the feed states until the
 /// library has recorded the granted size.

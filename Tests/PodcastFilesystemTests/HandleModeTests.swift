@@ -1,7 +1,7 @@
-import Fuse
 import TestSupport
 import Testing
 
+@testable import Fuse
 @testable import PodcastFilesystem
 
 /// Modes of several handles of one node, opened in sequence.

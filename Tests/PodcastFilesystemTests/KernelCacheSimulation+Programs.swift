@@ -1,6 +1,6 @@
-import Fuse
 import PodcastLibrary
 
+@testable import Fuse
 @testable import PodcastFilesystem
 
 // The simulated programs, which look up, list, open and read episodes. Each call of `advance` executes one step of a

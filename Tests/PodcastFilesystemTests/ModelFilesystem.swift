@@ -1,5 +1,4 @@
 import Foundation
-import Fuse
 import Glibc
 import PodcastFilesystem
 import PodcastLibrary
@@ -7,6 +6,8 @@ import PodcastProtocol
 import Synchronization
 import SystemPackage
 import TestSupport
+
+@testable import Fuse
 
 /// A `PodcastFilesystem` with a real daemon. The tests of the reference model send it requests in place of a kernel.
 ///

@@ -1,5 +1,4 @@
 import Foundation
-import Fuse
 import Glibc
 import PodcastFeed
 import PodcastFilesystem
@@ -9,7 +8,9 @@ import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
-import Transfers
+
+@testable import Fuse
+@testable import Transfers
 
 /// The filesystem of a temporary installation, without a kernel: the test itself issues the FUSE requests.
 final class Mounted: Sendable {

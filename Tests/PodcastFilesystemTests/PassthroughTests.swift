@@ -1,4 +1,3 @@
-import Fuse
 import Glibc
 import PodcastFilesystem
 import PodcastLibrary
@@ -8,6 +7,8 @@ import SystemPackage
 import TestSupport
 import Testing
 import Transfers
+
+@testable import Fuse
 
 /// Opens answered with a backing file, which the kernel itself reads.
 struct PassthroughTests {

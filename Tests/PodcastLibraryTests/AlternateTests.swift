@@ -1,10 +1,10 @@
 import Foundation
 import GRDB
-import PodcastFeed
 import PodcastProtocol
 import Testing
 import Transfers
 
+@testable import PodcastFeed
 @testable import PodcastLibrary
 
 /// Alternates in the library, which are further encodings of an episode: their names, their selection and their rows.

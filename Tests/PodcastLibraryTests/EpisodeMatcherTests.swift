@@ -1,6 +1,7 @@
 import PodcastFeed
-import PodcastLibrary
 import Testing
+
+@testable import PodcastLibrary
 
 struct EpisodeMatcherTests {
     private func facts(

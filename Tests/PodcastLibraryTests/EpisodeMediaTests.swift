@@ -1,9 +1,9 @@
 import Foundation
-import PodcastFeed
 import PodcastProtocol
 import Testing
 import Transfers
 
+@testable import PodcastFeed
 @testable import PodcastLibrary
 
 /// The encoding that the library selects for an episode's file, and the addresses from which the file is fetched.

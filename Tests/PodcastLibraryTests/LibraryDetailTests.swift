@@ -1,9 +1,10 @@
 import Platform
-import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
+
+@testable import PodcastFeed
 
 /// Tests of the details of shows and episodes that the library stores for their HTML pages.
 struct LibraryDetailTests {

@@ -1,8 +1,9 @@
 import Foundation
 import PodcastFeed
-import PodcastLibrary
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 struct LibraryMergeTests {
     private let folder: TemporaryFolder

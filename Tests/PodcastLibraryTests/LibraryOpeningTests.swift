@@ -1,8 +1,9 @@
 import Foundation
 import GRDB
-import PodcastLibrary
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 struct LibraryOpeningTests {
     private let folder: TemporaryFolder

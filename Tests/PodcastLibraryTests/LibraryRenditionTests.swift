@@ -1,7 +1,8 @@
-import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 struct LibraryRenditionTests {
     private let folder: TemporaryFolder

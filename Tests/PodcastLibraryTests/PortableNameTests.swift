@@ -1,8 +1,9 @@
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 /// Names for FAT, exFAT, NTFS and Samba, and the renaming of existing episodes.
 struct PortableNameTests {

@@ -1,6 +1,7 @@
-import PodcastLibrary
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 struct RetentionTests {
     private let folder: TemporaryFolder

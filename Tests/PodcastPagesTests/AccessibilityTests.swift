@@ -1,9 +1,9 @@
 import Foundation
-import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
 
+@testable import PodcastLibrary
 @testable import PodcastPages
 
 private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

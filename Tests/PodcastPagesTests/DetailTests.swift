@@ -1,8 +1,9 @@
-import PodcastFeed
-import PodcastLibrary
 import PodcastPages
 import Testing
 import Transfers
+
+@testable import PodcastFeed
+@testable import PodcastLibrary
 
 /// Details from the elements of a feed's `podcast:` namespace, and notes, on a show's page.
 @Suite struct DetailTests {

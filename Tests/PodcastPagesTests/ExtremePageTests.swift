@@ -1,11 +1,11 @@
 import Platform
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
 import Transfers
 
+@testable import PodcastLibrary
 @testable import PodcastPages
 
 /// Pages generated from library rows with extreme numbers, and chapters with extreme times.

@@ -1,9 +1,10 @@
 import Foundation
 import PodcastFeed
-import PodcastLibrary
 import PodcastPages
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 struct PlaylistTests {
     private let tracks = [

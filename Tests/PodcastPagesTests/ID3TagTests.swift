@@ -1,11 +1,11 @@
 import Foundation
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
 import Transfers
 
+@testable import PodcastLibrary
 @testable import PodcastPages
 
 @Suite struct ID3TagTests {

@@ -1,11 +1,11 @@
 import CCrypto
 import Foundation
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
 
+@testable import PodcastLibrary
 @testable import PodcastPages
 
 /// Hostile content for a page.

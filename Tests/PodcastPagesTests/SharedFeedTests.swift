@@ -1,10 +1,10 @@
 import Foundation
 import PodcastFeed
-import PodcastLibrary
 import TestSupport
 import Testing
 import Transfers
 
+@testable import PodcastLibrary
 @testable import PodcastPages
 
 @Suite struct SharedFeedTests {

@@ -2,7 +2,8 @@ import Foundation
 import PodcastProtocol
 import TestSupport
 import Testing
-import Transfers
+
+@testable import Transfers
 
 /// Random bytes as frames, and messages with extreme numbers.
 @Suite struct ExtremeMessageTests {

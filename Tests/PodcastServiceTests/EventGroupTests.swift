@@ -4,9 +4,9 @@ import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import Transfers
 
 @testable import PodcastService
+@testable import Transfers
 
 /// Events of many downloads, recorded in one transaction.
 struct EventGroupTests {

@@ -3,9 +3,9 @@ import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
-import Transfers
 
 @testable import PodcastService
+@testable import Transfers
 
 struct EventQueueTests {
     private let queue = EventQueue()

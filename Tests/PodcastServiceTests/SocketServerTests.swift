@@ -3,10 +3,11 @@ import Foundation
 import Glibc
 import Platform
 import PodcastProtocol
-import PodcastService
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import PodcastService
 
 struct SocketServerTests {
     private let directory: TemporaryDirectory

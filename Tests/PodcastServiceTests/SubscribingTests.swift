@@ -1,10 +1,11 @@
 import Foundation
-import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 struct SubscribingTests {
     private let home: ServiceHome

@@ -1,5 +1,6 @@
 import Testing
-import Transfers
+
+@testable import Transfers
 
 /// RFC 9112 §6.3 as a table: values of Content-Length and Transfer-Encoding, with repeated lines joined by commas.
 @Suite struct BodyFramingTests {

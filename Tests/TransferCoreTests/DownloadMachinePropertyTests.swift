@@ -1,7 +1,8 @@
 import Platform
 import TestSupport
 import Testing
-import Transfers
+
+@testable import Transfers
 
 /// The download machine under random events, with a model of the server, the disk and the readers.
 @Suite struct DownloadMachinePropertyTests {

@@ -1,5 +1,6 @@
 import TestSupport
-import Transfers
+
+@testable import Transfers
 
 /// A server that responds as RFC 9110 requires, or with random faults, for a file whose renditions (its successive
 /// contents) differ in every byte.

@@ -1,5 +1,6 @@
 import Testing
-import Transfers
+
+@testable import Transfers
 
 @Suite struct ResponseVerdictTests {
     private static let tag = "\"v1\""

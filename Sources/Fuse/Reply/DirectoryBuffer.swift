@@ -10,13 +10,6 @@ package struct DirectoryPage: Sendable, Hashable {
     package var size: Int
     /// Whether the request is a readdirplus.
     package var withAttributes: Bool
-
-    package init(handle: FileHandle, offset: UInt64, size: Int, withAttributes: Bool) {
-        self.handle = handle
-        self.offset = offset
-        self.size = size
-        self.withAttributes = withAttributes
-    }
 }
 
 /// A buffer that holds a part of a listing in the kernel's format. Entries are added until the buffer is full.

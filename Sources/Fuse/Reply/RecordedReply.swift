@@ -102,17 +102,6 @@ extension RecordedReply {
         /// The size in a readdirplus reply; `nil` for an entry without attributes, and in a readdir reply.
         package var size: Int64?
 
-        package init(
-            name: String, inode: UInt64, kind: FileKind?, nextOffset: UInt64, node: NodeID? = nil, size: Int64? = nil
-        ) {
-            self.name = name
-            self.inode = inode
-            self.kind = kind
-            self.nextOffset = nextOffset
-            self.node = node
-            self.size = size
-        }
-
         /// Decodes consecutive `struct fuse_dirent` or `struct fuse_direntplus`, each padded to 8 bytes.
         package static func decode(_ bytes: UnsafeRawBufferPointer, withAttributes: Bool) -> [ListedEntry] {
             let header = 24  // The part of fuse_dirent before the name: ino, off, namelen, type.

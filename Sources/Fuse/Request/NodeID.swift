@@ -32,10 +32,4 @@ package struct Caller: Sendable, Hashable {
     package var gid: UInt32
     /// The calling *thread's* id, 0 if it is not visible in this process's PID namespace.
     package var pid: Int32
-
-    package init(uid: UInt32, gid: UInt32, pid: Int32) {
-        self.uid = uid
-        self.gid = gid
-        self.pid = pid
-    }
 }

@@ -7,8 +7,6 @@ package struct WallTime: Sendable, Hashable, Comparable {
     /// The time since 1970, UTC.
     package var since1970: Duration
 
-    package init(since1970: Duration) { self.since1970 = since1970 }
-
     /// Returns the time `seconds` seconds after the start of 1970, UTC.
     package static func seconds(_ seconds: some BinaryInteger) -> WallTime { WallTime(since1970: .seconds(seconds)) }
 

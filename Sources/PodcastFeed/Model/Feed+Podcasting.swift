@@ -4,31 +4,17 @@ internal import Platform
 package struct Person: Sendable, Equatable, Codable {
     package var name: String
     /// The person's role in lower case; `host` by default, as in the specification.
-    package var role: String
+    package var role: String = "host"
     /// The group of the role in lower case; `cast` by default.
-    package var group: String
+    package var group: String = "cast"
     package var image: String?
     package var link: String?
-
-    package init(name: String, role: String = "host", group: String = "cast", image: String? = nil, link: String? = nil)
-    {
-        self.name = name
-        self.role = role
-        self.group = group
-        self.image = image
-        self.link = link
-    }
 }
 
 /// A web page where listeners can donate or pay (`podcast:funding`).
 package struct Funding: Sendable, Equatable, Codable {
     package var url: String
     package var title: String?
-
-    package init(url: String, title: String? = nil) {
-        self.url = url
-        self.title = title
-    }
 }
 
 /// A short excerpt that advertises an episode (`podcast:soundbite`).
@@ -38,12 +24,6 @@ package struct Soundbite: Sendable, Equatable, Codable {
     /// The duration in seconds.
     package var duration: Double
     package var title: String?
-
-    package init(start: Double, duration: Double, title: String? = nil) {
-        self.start = start
-        self.duration = duration
-        self.title = title
-    }
 }
 
 /// A trailer of a show or a season (`podcast:trailer`).
@@ -69,13 +49,6 @@ package struct LiveItem: Sendable, Equatable {
     package var end: PublicationDate?
     /// The element's children, parsed like those of an episode's `item`.
     package var item: Item
-
-    package init(status: String?, start: PublicationDate?, end: PublicationDate?, item: Item) {
-        self.status = status
-        self.start = start
-        self.end = end
-        self.item = item
-    }
 }
 
 /// Another encoding of an episode (`podcast:alternateEnclosure`), at one or more URLs.
@@ -86,11 +59,6 @@ package struct AlternateEnclosure: Sendable, Equatable {
         package var url: String
         /// The MIME type of the file at this URL if it is not the encoding itself but, for example, a torrent file.
         package var type: String?
-
-        package init(url: String, type: String? = nil) {
-            self.url = url
-            self.type = type
-        }
     }
 
     /// The hash or signature to verify the file with (`podcast:integrity`).
@@ -98,11 +66,6 @@ package struct AlternateEnclosure: Sendable, Equatable {
         /// `sri` (W3C Subresource Integrity) or `pgp-signature`, lower case.
         package var type: String
         package var value: String
-
-        package init(type: String, value: String) {
-            self.type = type
-            self.value = value
-        }
     }
 
     /// The MIME type in lower case.

@@ -46,22 +46,12 @@ package struct License: Sendable, Equatable, Codable {
     /// An SPDX identifier, or a name chosen by the publisher.
     package var name: String
     package var url: String?
-
-    package init(name: String, url: String? = nil) {
-        self.name = name
-        self.url = url
-    }
 }
 
 /// Free text (`podcast:txt`).
 package struct TextRecord: Sendable, Equatable, Codable {
     package var text: String
     package var purpose: String?
-
-    package init(text: String, purpose: String? = nil) {
-        self.text = text
-        self.purpose = purpose
-    }
 }
 
 /// A public discussion of an episode (`podcast:socialInteract`).
@@ -73,27 +63,12 @@ package struct SocialInteract: Sendable, Equatable, Codable {
     package var accountURL: String?
     /// The position in the order of display; the lowest comes first.
     package var priority: Int?
-
-    package init(
-        network: String, url: String? = nil, accountID: String? = nil, accountURL: String? = nil, priority: Int? = nil
-    ) {
-        self.network = network
-        self.url = url
-        self.accountID = accountID
-        self.accountURL = accountURL
-        self.priority = priority
-    }
 }
 
 /// Another place where the content can be found (`podcast:contentLink`).
 package struct ContentLink: Sendable, Equatable, Codable {
     package var url: String
     package var title: String?
-
-    package init(url: String, title: String? = nil) {
-        self.url = url
-        self.title = title
-    }
 }
 
 /// A chat room for listeners (`podcast:chat`).
@@ -103,13 +78,6 @@ package struct Chat: Sendable, Equatable, Codable {
     package var network: String?
     package var accountID: String?
     package var space: String?
-
-    package init(server: String, network: String? = nil, accountID: String? = nil, space: String? = nil) {
-        self.server = server
-        self.network = network
-        self.accountID = accountID
-        self.space = space
-    }
 }
 
 /// A reference to another feed, or to an item of one (`podcast:remoteItem`).
@@ -121,17 +89,6 @@ package struct RemoteItem: Sendable, Equatable, Codable {
     /// Lower case.
     package var medium: String?
     package var title: String?
-
-    package init(
-        feedGUID: String? = nil, feedURL: String? = nil, itemGUID: String? = nil, medium: String? = nil,
-        title: String? = nil
-    ) {
-        self.feedGUID = feedGUID
-        self.feedURL = feedURL
-        self.itemGUID = itemGUID
-        self.medium = medium
-        self.title = title
-    }
 }
 
 /// A picture (`podcast:image`).
@@ -145,19 +102,6 @@ package struct PodcastImage: Sendable, Equatable, Codable {
     package var type: String?
     /// Words such as `artwork` and `social`, lower case.
     package var purpose: String?
-
-    package init(
-        url: String, alternativeText: String? = nil, aspectRatio: String? = nil, width: Int? = nil, height: Int? = nil,
-        type: String? = nil, purpose: String? = nil
-    ) {
-        self.url = url
-        self.alternativeText = alternativeText
-        self.aspectRatio = aspectRatio
-        self.width = width
-        self.height = height
-        self.type = type
-        self.purpose = purpose
-    }
 }
 
 /// A recipient of a part of the listeners' payments (`podcast:valueRecipient`).
@@ -165,26 +109,13 @@ package struct ValueRecipient: Sendable, Equatable, Codable {
     package var name: String?
     /// `node`, `lnaddress`, …, lower case.
     package var type: String?
-    package var address: String
+    package var address: String = ""
     package var customKey: String?
     package var customValue: String?
     /// The number of shares: the recipient's part of a payment is this number divided by the sum over all recipients.
     package var split: Int?
     /// Whether the share is a fee, deducted before the payment is divided.
-    package var isFee: Bool
-
-    package init(
-        name: String? = nil, type: String? = nil, address: String = "", customKey: String? = nil,
-        customValue: String? = nil, split: Int? = nil, isFee: Bool = false
-    ) {
-        self.name = name
-        self.type = type
-        self.address = address
-        self.customKey = customKey
-        self.customValue = customValue
-        self.split = split
-        self.isFee = isFee
-    }
+    package var isFee: Bool = false
 }
 
 /// A part of an episode during which payments go to other recipients (`podcast:valueTimeSplit`).
@@ -198,19 +129,7 @@ package struct ValueTimeSplit: Sendable, Equatable, Codable {
     /// The percentage of a payment that goes to the remote item.
     package var remotePercentage: Int?
     package var remoteItem: RemoteItem?
-    package var recipients: [ValueRecipient]
-
-    package init(
-        start: Double, duration: Double, remoteStart: Double? = nil, remotePercentage: Int? = nil,
-        remoteItem: RemoteItem? = nil, recipients: [ValueRecipient] = []
-    ) {
-        self.start = start
-        self.duration = duration
-        self.remoteStart = remoteStart
-        self.remotePercentage = remotePercentage
-        self.remoteItem = remoteItem
-        self.recipients = recipients
-    }
+    package var recipients: [ValueRecipient] = []
 }
 
 /// A way to pay while listening (`podcast:value`).
@@ -221,19 +140,8 @@ package struct ValueBlock: Sendable, Equatable, Codable {
     package var method: String?
     /// The suggested payment per minute, in the currency of the type.
     package var suggested: Double?
-    package var recipients: [ValueRecipient]
-    package var timeSplits: [ValueTimeSplit]
-
-    package init(
-        type: String, method: String? = nil, suggested: Double? = nil, recipients: [ValueRecipient] = [],
-        timeSplits: [ValueTimeSplit] = []
-    ) {
-        self.type = type
-        self.method = method
-        self.suggested = suggested
-        self.recipients = recipients
-        self.timeSplits = timeSplits
-    }
+    package var recipients: [ValueRecipient] = []
+    package var timeSplits: [ValueTimeSplit] = []
 }
 
 /// A request to a platform about listing the show (`podcast:block`).
@@ -242,11 +150,6 @@ package struct PlatformBlock: Sendable, Equatable, Codable {
     package var platform: String?
     /// Whether the platform is asked not to list the show.
     package var isBlocked: Bool
-
-    package init(platform: String? = nil, isBlocked: Bool) {
-        self.platform = platform
-        self.isBlocked = isBlocked
-    }
 }
 
 /// The schedule of new episodes (`podcast:updateFrequency`).
@@ -256,12 +159,6 @@ package struct UpdateRule: Sendable, Equatable, Codable {
     package var start: PublicationDate?
     /// The schedule in words.
     package var text: String?
-
-    package init(rule: String? = nil, start: PublicationDate? = nil, text: String? = nil) {
-        self.rule = rule
-        self.start = start
-        self.text = text
-    }
 }
 
 extension PodcastImage {

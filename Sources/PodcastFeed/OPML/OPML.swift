@@ -33,21 +33,11 @@ package struct OPML: Sendable, Equatable {
 
     package var title: String?
     /// The subscriptions in the document's order, each URL once.
-    package var subscriptions: [Subscription]
+    package var subscriptions: [Subscription] = []
     /// Corrected or skipped mistakes, with their lines.
-    package var diagnostics: [Diagnostic]
+    package var diagnostics: [Diagnostic] = []
     /// The diagnostics of unusable subscriptions, including those that ``diagnostics`` omits because of its limit.
-    package var unusable: [Diagnostic]
-
-    package init(
-        title: String? = nil, subscriptions: [Subscription] = [], diagnostics: [Diagnostic] = [],
-        unusable: [Diagnostic] = []
-    ) {
-        self.title = title
-        self.subscriptions = subscriptions
-        self.diagnostics = diagnostics
-        self.unusable = unusable
-    }
+    package var unusable: [Diagnostic] = []
 
     /// Parses a complete document.
     ///

@@ -20,15 +20,6 @@ package final class DaemonLink: Sendable {
         /// Called after each connect, with the tasks that the daemon has listed.
         package var connected: @Sendable ([TaskInfo]) -> Void
         package var disconnected: @Sendable () -> Void
-
-        package init(
-            event: @escaping @Sendable (Event) -> Void, connected: @escaping @Sendable ([TaskInfo]) -> Void,
-            disconnected: @escaping @Sendable () -> Void
-        ) {
-            self.event = event
-            self.connected = connected
-            self.disconnected = disconnected
-        }
     }
 
     private struct Request {

@@ -6,8 +6,6 @@ struct OpenFolder: Sendable {
     var names: FolderSnapshot
     /// Whether readdir has not been called yet.
     var isNew = true
-
-    init(names: FolderSnapshot) { self.names = names }
 }
 
 /// The names in a folder at one time, with their attributes.

@@ -18,12 +18,6 @@ package struct PlayerTrack: Sendable, Equatable {
     /// `mpris:length` in seconds.
     package var length: Double?
 
-    package init(url: String? = nil, id: String? = nil, length: Double? = nil) {
-        self.url = url
-        self.id = id
-        self.length = length
-    }
-
     /// Whether both are the same track. Players announce a track again when they know more about it, so ids are
     /// compared only if both announcements have one.
     func isSame(as other: PlayerTrack) -> Bool { url == other.url && (id == other.id || id == nil || other.id == nil) }
@@ -44,17 +38,6 @@ package struct PlayerProperties: Sendable, Equatable {
     /// Seconds.
     package var position: Double?
     package var canSeek: Bool?
-
-    package init(
-        track: PlayerTrack? = nil, status: PlayerStatus? = nil, rate: Double? = nil, position: Double? = nil,
-        canSeek: Bool? = nil
-    ) {
-        self.track = track
-        self.status = status
-        self.rate = rate
-        self.position = position
-        self.canSeek = canSeek
-    }
 }
 
 /// A rate limit on the signals of one player: bursts of `capacity`, and `perSecond` in the long run.

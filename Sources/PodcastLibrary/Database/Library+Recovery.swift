@@ -10,11 +10,6 @@ package struct LibraryRecovery: Sendable, Equatable {
     package var damaged: String?
     /// The time of the backup that replaced the library; `nil` if no backup was usable and the new library is empty.
     package var backup: Int64?
-
-    package init(damaged: String?, backup: Int64? = nil) {
-        self.damaged = damaged
-        self.backup = backup
-    }
 }
 
 extension Library {

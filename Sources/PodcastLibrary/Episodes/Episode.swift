@@ -122,37 +122,17 @@ package struct EpisodeEntry: Sendable, Equatable {
     package var podcast: ShowID
     package var name: String
     package var published: Int64?
-    package var firstSeen: Int64
-    package var changed: Int64
+    package var firstSeen: Int64 = 0
+    package var changed: Int64 = 0
     /// The size in bytes; 0 while unknown.
-    package var size: Int64
-    package var sizeSource: SizeSource
-    package var generation: Int
-    package var cachedBytes: Int64
+    package var size: Int64 = 0
+    package var sizeSource: SizeSource = .unknown
+    package var generation: Int = 1
+    package var cachedBytes: Int64 = 0
     /// Whether the episode is completely cached.
-    package var complete: Bool
+    package var complete: Bool = false
     package var lastOpened: Int64?
-    package var sidecars: Sidecars
-
-    package init(
-        id: EpisodeID, podcast: ShowID, name: String, published: Int64? = nil, firstSeen: Int64 = 0, changed: Int64 = 0,
-        size: Int64 = 0, sizeSource: SizeSource = .unknown, generation: Int = 1, cachedBytes: Int64 = 0,
-        complete: Bool = false, lastOpened: Int64? = nil, sidecars: Sidecars = []
-    ) {
-        self.id = id
-        self.podcast = podcast
-        self.name = name
-        self.published = published
-        self.firstSeen = firstSeen
-        self.changed = changed
-        self.size = size
-        self.sizeSource = sizeSource
-        self.generation = generation
-        self.cachedBytes = cachedBytes
-        self.complete = complete
-        self.lastOpened = lastOpened
-        self.sidecars = sidecars
-    }
+    package var sidecars: Sidecars = []
 }
 
 /// The data of an episode that a playlist needs.
@@ -175,9 +155,7 @@ package struct Track: Sendable, Equatable {
 package struct Sidecars: OptionSet, Sendable, Hashable {
     package let rawValue: Int
 
-    package init(rawValue: Int) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: Int) { self.rawValue = rawValue }
 
     package static let notes = Sidecars(rawValue: 1 << 0)
     /// The episode's own artwork.
@@ -200,18 +178,8 @@ package struct Sidecars: OptionSet, Sendable, Hashable {
 /// The parts of an episode's feed data that are loaded only on request.
 package struct EpisodeExtras: Sendable, Equatable {
     /// Other encodings of the same episode, in the feed's order.
-    package var alternates: [Enclosure]
-    package var transcripts: [Transcript]
+    package var alternates: [Enclosure] = []
+    package var transcripts: [Transcript] = []
     package var chaptersURL: String?
-    package var chapters: [Chapter]
-
-    package init(
-        alternates: [Enclosure] = [], transcripts: [Transcript] = [], chaptersURL: String? = nil,
-        chapters: [Chapter] = []
-    ) {
-        self.alternates = alternates
-        self.transcripts = transcripts
-        self.chaptersURL = chaptersURL
-        self.chapters = chapters
-    }
+    package var chapters: [Chapter] = []
 }

@@ -7,13 +7,13 @@ package struct EpisodeOpening: Sendable, Equatable {
     package var generation: Int
     /// Whether the show is a search result, to which nobody has subscribed. `false` also for a show that another device
     /// has recently unsubscribed from, whose row stays for a while (`sync_removed`).
-    package var isEphemeral: Bool
+    package var isEphemeral: Bool = false
     /// Whether the file is the playlist of a stream.
     package var isStream = false
     /// The size shown to programs.
     package var shownSize: EpisodeSize
     /// Whether the rendition (the episode's bytes as one server response defined them) is completely cached.
-    package var isComplete: Bool
+    package var isComplete: Bool = false
     /// The cache file of the rendition with this generation, which may be incomplete; `nil` if there is none.
     package var file: String?
     /// The total size of the cache file in bytes, if known.
@@ -24,20 +24,6 @@ package struct EpisodeOpening: Sendable, Equatable {
 
     /// The size in bytes confirmed by a server.
     package var size: Int64? { shownSize.source == .server ? shownSize.bytes : nil }
-
-    package init(
-        generation: Int, isEphemeral: Bool = false, shownSize: EpisodeSize, isComplete: Bool = false,
-        file: String? = nil,
-        fileSize: Int64? = nil, fileState: String? = nil
-    ) {
-        self.generation = generation
-        self.isEphemeral = isEphemeral
-        self.shownSize = shownSize
-        self.isComplete = isComplete
-        self.file = file
-        self.fileSize = fileSize
-        self.fileState = fileState
-    }
 }
 
 extension Library {

@@ -8,61 +8,36 @@ package struct RetainedEpisode: Sendable, Equatable {
     /// The publication time, in seconds since 1970; if the feed has no date, the time at which the episode was first
     /// seen. Determines the order of listings.
     package var moment: Int64
-    package var title: String
+    package var title: String = ""
     /// The duration in seconds; `nil` if the feed does not state it.
     package var duration: Double?
     /// `full`, `trailer` or `bonus`; `nil` if the feed does not state it.
     package var type: String?
     /// Whether the feed listed the episode when it was last fetched.
-    package var listed: Bool
-    package var cachedBytes: Int64
+    package var listed: Bool = true
+    package var cachedBytes: Int64 = 0
     /// Whether the whole media file is cached.
-    package var complete: Bool
-    package var played: Bool
+    package var complete: Bool = false
+    package var played: Bool = false
     /// The playback position in seconds.
     package var position: Double?
-    package var pinned: Bool
+    package var pinned: Bool = false
     /// Whether a download of it is queued, running, suspended or failed.
-    package var hasTask: Bool
+    package var hasTask: Bool = false
     /// Whether a program has it open.
-    package var isOpen: Bool
+    package var isOpen: Bool = false
     /// Whether the server answered the last request for its media with 404 or 410.
-    package var isMediaGone: Bool
+    package var isMediaGone: Bool = false
     /// Whether it was cached or queued by `auto_download`, and nobody has requested it since.
-    package var isAutomatic: Bool
+    package var isAutomatic: Bool = false
     /// Whether a person cancelled its download or evicted it, so that it is not downloaded automatically.
-    package var isDeclined: Bool
+    package var isDeclined: Bool = false
     /// Whether its media is a stream, which cannot be downloaded.
     package var isStream = false
     /// Whether it was removed from the listings because `keep` excluded it.
     package var isBuried = false
     /// The name of its cache file.
     package var file: String?
-
-    package init(
-        id: EpisodeID, moment: Int64, title: String = "", duration: Double? = nil, type: String? = nil,
-        listed: Bool = true, cachedBytes: Int64 = 0,
-        complete: Bool = false, played: Bool = false, position: Double? = nil, pinned: Bool = false,
-        hasTask: Bool = false, isOpen: Bool = false, isMediaGone: Bool = false, isAutomatic: Bool = false,
-        isDeclined: Bool = false
-    ) {
-        self.id = id
-        self.moment = moment
-        self.title = title
-        self.duration = duration
-        self.type = type
-        self.listed = listed
-        self.cachedBytes = cachedBytes
-        self.complete = complete
-        self.played = played
-        self.position = position
-        self.pinned = pinned
-        self.hasTask = hasTask
-        self.isOpen = isOpen
-        self.isMediaGone = isMediaGone
-        self.isAutomatic = isAutomatic
-        self.isDeclined = isDeclined
-    }
 
     /// Whether it must not be removed automatically: it is pinned, open, or played in part.
     package var isProtected: Bool {

@@ -11,18 +11,6 @@ package struct EpisodeIdentity: Sendable, Equatable {
     package var type: String?
     /// The duration in seconds.
     package var duration: Double?
-
-    package init(
-        guid: String? = nil, url: String, title: String? = nil, published: PublicationDate? = nil,
-        type: String? = nil, duration: Double? = nil
-    ) {
-        self.guid = guid
-        self.url = url
-        self.title = title
-        self.published = published
-        self.type = type
-        self.duration = duration
-    }
 }
 
 /// A matching of the items of a feed document with the library's rows of known episodes. It performs no I/O, and its

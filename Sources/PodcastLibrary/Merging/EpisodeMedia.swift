@@ -8,11 +8,6 @@ package struct MediaSource: Sendable, Equatable {
     package var url: String
     /// The hash that the complete file from this URL must have, `ALGORITHM-HEXADECIMAL`; `nil` if the feed lists none.
     package var hash: String?
-
-    package init(url: String, hash: String? = nil) {
-        self.url = url
-        self.hash = hash
-    }
 }
 
 /// The encoding of an episode's file, and the addresses of the file.

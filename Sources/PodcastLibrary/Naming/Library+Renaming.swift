@@ -12,12 +12,6 @@ package struct Renaming: Sendable, Equatable {
     package var former: String
     /// The new name.
     package var name: String
-
-    package init(episode: EpisodeID?, former: String, name: String) {
-        self.episode = episode
-        self.former = former
-        self.name = name
-    }
 }
 
 extension Library {

@@ -7,24 +7,15 @@ internal import Transfers
 /// The data of a show that determine its next refresh.
 package struct RefreshRecord: Sendable, Equatable {
     /// The number of consecutive failed refreshes.
-    package var failures: Int
+    package var failures: Int = 0
     /// The interval in seconds that the feed asks for.
     package var updateInterval: Int64?
     /// The times at which the feed asks not to be fetched.
     package var quietTimes = QuietTimes()
     /// Earlier addresses of the feed, and rejected new ones.
-    package var formerAddresses: [String]
+    package var formerAddresses: [String] = []
     /// The publication times of the newest hundred dated episodes, newest first.
-    package var published: [Int64]
-
-    package init(
-        failures: Int = 0, updateInterval: Int64? = nil, formerAddresses: [String] = [], published: [Int64] = []
-    ) {
-        self.failures = failures
-        self.updateInterval = updateInterval
-        self.formerAddresses = formerAddresses
-        self.published = published
-    }
+    package var published: [Int64] = []
 }
 
 /// The data of a show needed for a refresh request. Omits the values that only listings need, since these require

@@ -34,11 +34,6 @@ package struct FoundPodcast: Sendable, Equatable {
 package struct FoundRow: Sendable, Equatable {
     package var podcast: ShowID
     package var name: String
-
-    package init(podcast: ShowID, name: String) {
-        self.podcast = podcast
-        self.name = name
-    }
 }
 
 // Search results: rows of `podcast` that are ephemeral until the show is subscribed.

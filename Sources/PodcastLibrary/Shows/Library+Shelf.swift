@@ -12,34 +12,16 @@ package struct ShelfEpisode: Sendable, Equatable {
     /// Seconds since 1970 UTC.
     package var published: Int64?
     /// The UTC offset of the feed's time zone in seconds.
-    package var publishedOffset: Int
+    package var publishedOffset: Int = 0
     /// The duration in seconds.
     package var duration: Double?
     /// The playback position in seconds.
     package var position: Double?
-    package var played: Bool
+    package var played: Bool = false
     /// Whether the episode is completely cached.
-    package var complete: Bool
+    package var complete: Bool = false
     /// The MIME type according to the feed.
     package var type: String?
-
-    package init(
-        id: EpisodeID, show: ShowID, name: String, title: String, published: Int64? = nil, publishedOffset: Int = 0,
-        duration: Double? = nil, position: Double? = nil, played: Bool = false, complete: Bool = false,
-        type: String? = nil
-    ) {
-        self.id = id
-        self.show = show
-        self.name = name
-        self.title = title
-        self.published = published
-        self.publishedOffset = publishedOffset
-        self.duration = duration
-        self.position = position
-        self.played = played
-        self.complete = complete
-        self.type = type
-    }
 
     /// The position in seconds from which an unplayed episode counts as in progress.
     package static let inProgressThreshold = ListeningRules.inProgress
@@ -50,12 +32,6 @@ package struct TitleEntry: Sendable, Equatable {
     package var id: EpisodeID
     package var show: ShowID
     package var title: String
-
-    package init(id: EpisodeID, show: ShowID, title: String) {
-        self.id = id
-        self.show = show
-        self.title = title
-    }
 }
 
 extension Library {

@@ -89,15 +89,7 @@ package struct AlternateSummary: Sendable, Equatable {
     package var language: String?
     package var size: EpisodeSize
     /// The time of the last change that users can see, in seconds since 1970 UTC.
-    package var changed: Int64
-
-    package init(name: String, type: String? = nil, language: String? = nil, size: EpisodeSize, changed: Int64 = 0) {
-        self.name = name
-        self.type = type
-        self.language = language
-        self.size = size
-        self.changed = changed
-    }
+    package var changed: Int64 = 0
 }
 
 /// The limits of the texts and lists that a page reads from the library.

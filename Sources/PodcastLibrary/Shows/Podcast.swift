@@ -22,7 +22,7 @@ package struct Podcast: Sendable, Equatable {
     package var type: String?
     package var explicit: Bool?
     /// `active`; `failed` after a failed refresh; `gone` if the feed is gone for good (410).
-    package var state: String
+    package var state: String = Podcast.active
     /// The reason why the last refresh failed, one line; `nil` after a success.
     package var error: String?
     package var httpStatus: Int?
@@ -37,59 +37,20 @@ package struct Podcast: Sendable, Equatable {
     package var nextRefresh: Int64?
     /// The time at which the show was subscribed to. For a search result, the last time at which a search found the
     /// show or a user used it.
-    package var created: Int64
+    package var created: Int64 = 0
     /// The time of the last change that users can see.
-    package var changed: Int64
+    package var changed: Int64 = 0
     /// Whether the show is an unsubscribed search result.
-    package var ephemeral: Bool
+    package var ephemeral: Bool = false
     /// The number of episodes, without tombstones (the rows of removed episodes).
-    package var episodes: Int
+    package var episodes: Int = 0
     /// The number of completely cached episodes.
-    package var cached: Int
+    package var cached: Int = 0
     /// Whether the feed is fetched with a user name and a password, which are stored elsewhere. The query strings of
     /// the show's URLs may then be secret as well.
-    package var hasCredentials: Bool
+    package var hasCredentials: Bool = false
     /// The number of items in the feed that are not episodes because they have no enclosure; `nil` if not counted yet.
     package var unplayable: Int?
-
-    package init(
-        id: ShowID, name: String, url: String, title: String, link: String? = nil, description: String? = nil,
-        language: String? = nil, image: String? = nil, author: String? = nil, guid: String? = nil,
-        type: String? = nil, explicit: Bool? = nil, state: String = Podcast.active, error: String? = nil,
-        httpStatus: Int? = nil, etag: String? = nil, lastModified: String? = nil, finalURL: String? = nil,
-        contentType: String? = nil, lastRefresh: Int64? = nil, nextRefresh: Int64? = nil, created: Int64 = 0,
-        changed: Int64 = 0, ephemeral: Bool = false, episodes: Int = 0, cached: Int = 0,
-        hasCredentials: Bool = false, unplayable: Int? = nil
-    ) {
-        self.id = id
-        self.name = name
-        self.url = url
-        self.title = title
-        self.link = link
-        self.description = description
-        self.language = language
-        self.image = image
-        self.author = author
-        self.guid = guid
-        self.type = type
-        self.explicit = explicit
-        self.state = state
-        self.error = error
-        self.httpStatus = httpStatus
-        self.etag = etag
-        self.lastModified = lastModified
-        self.finalURL = finalURL
-        self.contentType = contentType
-        self.lastRefresh = lastRefresh
-        self.nextRefresh = nextRefresh
-        self.created = created
-        self.changed = changed
-        self.ephemeral = ephemeral
-        self.episodes = episodes
-        self.cached = cached
-        self.hasCredentials = hasCredentials
-        self.unplayable = unplayable
-    }
 
     /// The values of `state`.
     package static let active = "active"
@@ -105,12 +66,4 @@ package struct FolderEntry: Sendable, Equatable {
     package var lastRefresh: Int64?
     /// The time at which the newest episode was published, or first seen if it is undated; `nil` without episodes.
     package var newest: Int64?
-
-    package init(id: ShowID, name: String, changed: Int64, lastRefresh: Int64? = nil, newest: Int64? = nil) {
-        self.id = id
-        self.name = name
-        self.changed = changed
-        self.lastRefresh = lastRefresh
-        self.newest = newest
-    }
 }

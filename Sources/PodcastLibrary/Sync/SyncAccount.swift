@@ -52,15 +52,7 @@ package struct PendingSubscription: Sendable, Equatable {
     /// if there is no such request.
     package var sent: Bool?
     /// A serial number that distinguishes successive changes of the subscription to one address.
-    package var serial: Int64
-
-    package init(url: String, podcast: ShowID, subscribed: Bool, sent: Bool? = nil, serial: Int64 = 1) {
-        self.url = url
-        self.podcast = podcast
-        self.subscribed = subscribed
-        self.sent = sent
-        self.serial = serial
-    }
+    package var serial: Int64 = 1
 }
 
 /// An address in the server's list.
@@ -82,23 +74,12 @@ package struct SubscriptionState: Sendable, Equatable {
     package var server: [ServerFeed]
     package var local: [Subscription]
     package var pending: [PendingSubscription]
-
-    package init(server: [ServerFeed], local: [Subscription], pending: [PendingSubscription]) {
-        self.server = server
-        self.local = local
-        self.pending = pending
-    }
 }
 
 /// An action that the server has not confirmed.
 package struct PendingAction: Sendable, Equatable {
     package var episode: EpisodeID
     package var action: SyncAction
-
-    package init(episode: EpisodeID, action: SyncAction) {
-        self.episode = episode
-        self.action = action
-    }
 }
 
 /// The counts of changes waiting to be sent, and of *parked* states: playback states that the server has sent for
@@ -112,12 +93,4 @@ package struct SyncQueue: Sendable, Equatable {
     package var oldest: Int64?
     /// The time of the newest unsent change.
     package var newest: Int64?
-
-    package init(subscriptions: Int, actions: Int, parked: Int, oldest: Int64?, newest: Int64?) {
-        self.subscriptions = subscriptions
-        self.actions = actions
-        self.parked = parked
-        self.oldest = oldest
-        self.newest = newest
-    }
 }

@@ -141,11 +141,6 @@ package struct SyncedMoment: Sendable, Equatable, Comparable {
     package var time: Int64
     package var state: SyncedState
 
-    package init(time: Int64, state: SyncedState) {
-        self.time = time
-        self.state = state
-    }
-
     /// Returns the time of this state by the local clock, in seconds since 1970, and no later than `now`.
     ///
     /// - Parameter skew: The seconds to add to a local time to get the server's time.

@@ -5,8 +5,6 @@ internal import Platform
 package struct ViewError: Error, Sendable, Equatable, CustomStringConvertible {
     package let message: String
     package var description: String { message }
-
-    package init(message: String) { self.message = message }
 }
 
 /// The definition of a view, a folder of the episodes that satisfy the user's conditions: the conditions, the order of

@@ -28,27 +28,16 @@ package protocol Catalogue: Sendable {
 /// A request to a catalogue.
 package struct CatalogueRequest: Sendable {
     package let url: String
-    package let fields: [(name: String, value: String)]
+    package var fields: [(name: String, value: String)] = []
     /// Whether the header fields authenticate the caller. Redirects to other hosts must then not be followed, because
     /// libcurl sends custom fields there, too.
-    package let hasCredentials: Bool
-
-    package init(url: String, fields: [(name: String, value: String)] = [], hasCredentials: Bool = false) {
-        self.url = url
-        self.fields = fields
-        self.hasCredentials = hasCredentials
-    }
+    package var hasCredentials: Bool = false
 }
 
 /// The failure of a catalogue search: one line that names the catalogue.
 package struct CatalogueError: Error, Sendable, Equatable, CustomStringConvertible {
     package let catalogue: String
     package let message: String
-
-    package init(catalogue: String, message: String) {
-        self.catalogue = catalogue
-        self.message = message
-    }
 
     package var description: String { "\(catalogue): \(message)" }
 }

@@ -12,16 +12,6 @@ package final class SocketServer: Sendable {
         package var connected: @Sendable (ClientConnection) -> Void
         package var received: @Sendable (ClientConnection, Frame) -> Void
         package var disconnected: @Sendable (ClientConnection) -> Void
-
-        package init(
-            connected: @escaping @Sendable (ClientConnection) -> Void,
-            received: @escaping @Sendable (ClientConnection, Frame) -> Void,
-            disconnected: @escaping @Sendable (ClientConnection) -> Void
-        ) {
-            self.connected = connected
-            self.received = received
-            self.disconnected = disconnected
-        }
     }
 
     /// The reason why the server cannot listen.

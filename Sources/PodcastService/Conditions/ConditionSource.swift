@@ -6,8 +6,6 @@ package struct ConditionSource: Sendable {
     /// the bus accepts the connection and does not authenticate it.
     package var read: @Sendable () -> LinkConditions
 
-    package init(read: @escaping @Sendable () -> LinkConditions) { self.read = read }
-
     /// Returns a source whose conditions never change.
     package static func constant(_ conditions: LinkConditions) -> ConditionSource { ConditionSource { conditions } }
 

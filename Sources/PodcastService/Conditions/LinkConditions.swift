@@ -8,11 +8,6 @@ package struct LinkConditions: Sendable, Equatable {
     /// Whether the machine runs on battery; `nil` if unknown.
     package var isOnBattery: Bool?
 
-    package init(isMetered: Bool? = nil, isOnBattery: Bool? = nil) {
-        self.isMetered = isMetered
-        self.isOnBattery = isOnBattery
-    }
-
     /// Conditions of which nothing is known.
     package static let unknown = LinkConditions()
 

@@ -7,11 +7,6 @@ package struct Moment: Sendable, Equatable {
     /// The time of a clock that continues while the machine is suspended; used for intervals.
     package var uptime: Instant
 
-    package init(wall: WallTime, uptime: Instant) {
-        self.wall = wall
-        self.uptime = uptime
-    }
-
     /// Whole seconds since 1970.
     package var seconds: Int64 { wall.seconds }
 }

@@ -8,12 +8,6 @@ package struct RedirectHop: Sendable, Equatable {
     package var from: String
     package var to: String
 
-    package init(status: Int, from: String, to: String) {
-        self.status = status
-        self.from = from
-        self.to = to
-    }
-
     /// Whether clients should use the new address from now on (RFC 9110 §15.4.2 and §15.4.9).
     package var isPermanent: Bool { status == 301 || status == 308 }
 }
@@ -21,14 +15,8 @@ package struct RedirectHop: Sendable, Equatable {
 /// The redirects from the requested address to that of the final response.
 package struct RedirectChain: Sendable, Equatable {
     package let requested: String
-    package let hops: [RedirectHop]
+    package var hops: [RedirectHop] = []
     package let final: String
-
-    package init(requested: String, hops: [RedirectHop] = [], final: String) {
-        self.requested = requested
-        self.hops = hops
-        self.final = final
-    }
 
     /// Whether every redirect was permanent, without a gap between the requested and the final address. One temporary
     /// redirect, such as to a log-in page, makes the chain temporary.

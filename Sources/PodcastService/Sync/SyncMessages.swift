@@ -126,11 +126,6 @@ package enum SyncAnswers {
         /// The number of entries beyond `mostEntries`.
         package var excess = 0
 
-        package init(malformed: Int = 0, excess: Int = 0) {
-            self.malformed = malformed
-            self.excess = excess
-        }
-
         /// Returns the lines to log.
         ///
         /// - Parameter entries: A noun phrase for the entries, such as "the server's actions".

@@ -42,11 +42,6 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     /// The part of `received` that a sync has written to the disk, in the same form.
     package var synced: [[Int64]] = []
 
-    package init(key: Int64, generation: Int) {
-        self.key = key
-        self.generation = generation
-    }
-
     /// The file's state when it was completed; `nil` before the completion, and in checkpoints of earlier versions of
     /// podfs.
     package var state: FileState? {

@@ -128,13 +128,7 @@ package struct FileFacts: Sendable, Equatable {
     package var size: Int64
     package var sha256: String
     /// Whether the file matches a hash that one of its locations lists.
-    package var isVerified: Bool
-
-    package init(size: Int64, sha256: String, isVerified: Bool = false) {
-        self.size = size
-        self.sha256 = sha256
-        self.isVerified = isVerified
-    }
+    package var isVerified: Bool = false
 }
 
 /// Configuration of a `TransferEngine`.

@@ -5,7 +5,7 @@ package struct ResponseHead: Sendable, Equatable {
     package var status: Int
     /// The fields by lower-case name. If a field is repeated, its last line counts, except for the fields in `lists`,
     /// whose lines are joined by commas (RFC 9110 §5.3).
-    package var fields: [String: String]
+    package var fields: [String: String] = [:]
     /// The URL of the response, after redirects.
     package var url: String?
     /// The address space (public, local or loopback) of the server that sent the response; `nil` if no request was
@@ -20,17 +20,6 @@ package struct ResponseHead: Sendable, Equatable {
     package struct Redirect: Sendable, Equatable {
         package var status: Int
         package var url: String
-
-        package init(status: Int, url: String) {
-            self.status = status
-            self.url = url
-        }
-    }
-
-    package init(status: Int, fields: [String: String] = [:], url: String? = nil) {
-        self.status = status
-        self.fields = fields
-        self.url = url
     }
 
     /// The fields whose lines are joined: lists, and fields for which different lines make the response invalid.

@@ -8,16 +8,9 @@ package struct Pin: Sendable, Equatable {
     /// `nil` without a strong validator.
     package var validator: Validator?
     /// Whether the server supports range requests; `true` until shown otherwise.
-    package var acceptsRanges: Bool
+    package var acceptsRanges: Bool = true
     /// The media type in the first response that has one.
     package var mediaType: String?
-
-    package init(total: Int64?, validator: Validator?, acceptsRanges: Bool = true, mediaType: String? = nil) {
-        self.total = total
-        self.validator = validator
-        self.acceptsRanges = acceptsRanges
-        self.mediaType = mediaType
-    }
 }
 
 /// The meaning of a response head for the download.

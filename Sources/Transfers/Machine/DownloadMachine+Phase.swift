@@ -98,8 +98,6 @@ extension DownloadMachine {
         /// The sources that are tried in order.
         var sources = Sources()
 
-        init(knowsDirect: Bool) { self.knowsDirect = knowsDirect }
-
         /// Records that a request was lost before the head of its response arrived.
         ///
         /// If the direct address was requested, it may be gone for good, so the feed's address is requested next.

@@ -17,17 +17,6 @@ package struct ResumeData: Codable, Sendable, Equatable {
     /// The file's first URL, as given by the owner.
     package var url: String
 
-    package init(
-        key: MediaID, generation: Int, total: Int64? = nil, validator: String? = nil, present: String, url: String
-    ) {
-        self.key = key
-        self.generation = generation
-        self.total = total
-        self.validator = validator
-        self.present = present
-        self.url = url
-    }
-
     /// Returns whether a download of the rendition with this generation, validator and size can continue from the
     /// present bytes. The generation must be the same, and bytes must be present. The validators must be equal if both
     /// are known, and so must the sizes.

@@ -3,11 +3,11 @@ internal import Platform
 /// The schedule of retries after transient failures: exponential back-off with jitter.
 package struct RetryPolicy: Sendable, Equatable {
     /// The delay after the first failure.
-    package var firstDelay: Duration
+    package var firstDelay: Duration = .milliseconds(500)
     /// The maximum delay.
-    package var maxDelay: Duration
+    package var maxDelay: Duration = .seconds(300)
     /// The time from the first of consecutive failures without progress until the task fails.
-    package var giveUp: Duration
+    package var giveUp: Duration = .seconds(86_400)
 
     /// The default delays start at half a second and double up to five minutes. A Wi-Fi hand-over is thus bridged
     /// quickly, and a server that is down for an hour gets about 25 requests.

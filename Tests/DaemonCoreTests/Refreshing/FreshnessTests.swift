@@ -1,7 +1,8 @@
 import Platform
 import PodcastService
 import Testing
-import Transfers
+
+@testable import Transfers
 
 struct FreshnessTests {
     // Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110 §5.6.7.

@@ -1,8 +1,9 @@
 import Platform
-import PodcastService
 import TestSupport
 import Testing
-import Transfers
+
+@testable import PodcastService
+@testable import Transfers
 
 struct RefreshScheduleTests {
     private static let hour: Int64 = 3_600

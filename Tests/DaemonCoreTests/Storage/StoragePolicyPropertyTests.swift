@@ -1,8 +1,9 @@
 import Platform
-import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// Invariants of the policy over random, evolving caches: downloads start, progress and end; readers come and go.
 struct StoragePolicyPropertyTests {

@@ -1,7 +1,8 @@
 import Platform
-import PodcastService
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 struct StoragePolicyTests {
     private static let mebibyte: Int64 = 1 << 20

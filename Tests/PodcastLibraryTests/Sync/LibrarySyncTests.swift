@@ -1,9 +1,10 @@
 import Foundation
-import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
+
+@testable import PodcastFeed
+@testable import PodcastLibrary
 
 /// Tests of the library's queue of changes for the sync server, and of the changes received from that server.
 @Suite struct LibrarySyncTests {

@@ -1,5 +1,6 @@
-import PodcastLibrary
 import Testing
+
+@testable import PodcastLibrary
 
 /// The playback state that a sync action represents, the resolution of conflicts between two states, the conversion
 /// between the clocks, and the time span of a request.

@@ -1,5 +1,6 @@
-import PodcastLibrary
 import Testing
+
+@testable import PodcastLibrary
 
 /// Tests of the regular expressions that select episodes by title.
 @Suite(.timeLimit(.minutes(2))) struct TitlePatternTests {

@@ -1,5 +1,6 @@
-import PodcastLibrary
 import Testing
+
+@testable import PodcastLibrary
 
 /// Keys and values of `podfs view set`.
 struct ViewDefinitionTests {

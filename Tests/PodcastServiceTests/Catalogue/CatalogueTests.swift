@@ -2,7 +2,8 @@ import Platform
 import PodcastService
 import TestSupport
 import Testing
-import Transfers
+
+@testable import Transfers
 
 struct CatalogueTests {
     private let iTunes = ITunesCatalogue()

@@ -1,6 +1,7 @@
-import PodcastService
 import TestSupport
 import Testing
+
+@testable import PodcastService
 
 struct LinkConditionsTests {
     @Test func aMeteredLinkBlocksDiscretionaryWorkUnlessAllowed() {

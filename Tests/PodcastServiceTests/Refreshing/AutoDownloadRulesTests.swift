@@ -1,8 +1,9 @@
-import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 /// The rules that select episodes for automatic downloads, and the reasons that `podfs list` prints.
 struct AutoDownloadRulesTests {

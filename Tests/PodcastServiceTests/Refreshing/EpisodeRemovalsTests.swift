@@ -1,8 +1,9 @@
-import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 struct EpisodeRemovalsTests {
     private static let day: Int64 = 86_400

@@ -1,8 +1,9 @@
 import Platform
 import PodcastFeed
-import PodcastService
 import Testing
-import Transfers
+
+@testable import PodcastService
+@testable import Transfers
 
 struct FeedMoveTests {
     private static let old = "https://old.example/feed"

@@ -1,8 +1,8 @@
 import PodcastFeed
 import Testing
-import Transfers
 
 @testable import PodcastService
+@testable import Transfers
 
 struct RefreshFactsTests {
     @Test func factsAreTakenFromTheFeed() {

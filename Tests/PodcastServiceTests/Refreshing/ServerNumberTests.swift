@@ -1,11 +1,12 @@
 import Platform
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
-import PodcastService
 import TestSupport
 import Testing
-import Transfers
+
+@testable import PodcastLibrary
+@testable import PodcastService
+@testable import Transfers
 
 /// Extreme numbers in response headers, in search results and in feeds.
 @Suite struct ServerNumberTests {

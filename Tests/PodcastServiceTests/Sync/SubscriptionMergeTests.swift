@@ -1,9 +1,10 @@
-import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 /// Merges of local and remote subscriptions, without a server.
 @Suite struct SubscriptionMergeTests {

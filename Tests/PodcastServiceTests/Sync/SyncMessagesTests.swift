@@ -1,8 +1,9 @@
 import Foundation
 import PodcastFeed
 import PodcastLibrary
-import PodcastService
 import Testing
+
+@testable import PodcastService
 
 /// Encoding of requests to gpodder and Nextcloud sync servers, and parsing of their responses, even malformed ones.
 @Suite struct SyncMessagesTests {

@@ -20,11 +20,6 @@ package struct ListeningBook: Sendable {
         package var change: ListeningChange?
         /// The position in seconds to which the player should seek, once; `nil` if it should play on.
         package var resume: Double?
-
-        package init(change: ListeningChange? = nil, resume: Double? = nil) {
-            self.change = change
-            self.resume = resume
-        }
     }
 
     fileprivate struct Key: Hashable {

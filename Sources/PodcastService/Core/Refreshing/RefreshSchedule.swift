@@ -8,26 +8,14 @@ package struct RefreshFacts: Sendable, Equatable {
     /// `Feed.updateInterval` in seconds, of this document or, after a 304, of the last one.
     package var updateInterval: Int64?
     /// The hours and days without refreshes, of this document or, after a 304, of the last one.
-    package var quietTimes: QuietTimes
+    package var quietTimes: QuietTimes = QuietTimes()
     /// The publication dates of the show's episodes in seconds since 1970, in any order. The newest 100 suffice.
-    package var published: [Int64]
+    package var published: [Int64] = []
     /// The release rhythm, if the caller has computed it from the publication dates; `published` is then ignored. If
     /// `nil`, the schedule computes the rhythm from `published`.
     package var rhythm: ReleaseRhythm?
     /// The number of consecutive failed refreshes, including this one; 0 after a success.
-    package var failures: Int
-
-    package init(
-        head: ResponseHead? = nil, updateInterval: Int64? = nil, quietTimes: QuietTimes = QuietTimes(),
-        published: [Int64] = [], rhythm: ReleaseRhythm? = nil, failures: Int = 0
-    ) {
-        self.rhythm = rhythm
-        self.head = head
-        self.updateInterval = updateInterval
-        self.quietTimes = quietTimes
-        self.published = published
-        self.failures = failures
-    }
+    package var failures: Int = 0
 }
 
 /// The rules for the time of a show's next refresh. Pure: the caller supplies the time and a random number.

@@ -9,22 +9,10 @@ package struct StorageFile: Sendable, Equatable, Identifiable {
     package var bytes: Int64
     /// The time of the last open or of the completion of the download, whichever is later.
     package var lastUse: WallTime
-    package var isPlayed: Bool
-    package var isPinned: Bool
+    package var isPlayed: Bool = false
+    package var isPinned: Bool = false
     /// Whether a program has it open.
-    package var isOpen: Bool
-
-    package init(
-        id: String, bytes: Int64, lastUse: WallTime, isPlayed: Bool = false, isPinned: Bool = false,
-        isOpen: Bool = false
-    ) {
-        self.id = id
-        self.bytes = bytes
-        self.lastUse = lastUse
-        self.isPlayed = isPlayed
-        self.isPinned = isPinned
-        self.isOpen = isOpen
-    }
+    package var isOpen: Bool = false
 
     /// Whether it can be evicted. The eviction of an empty file would free nothing.
     var isEvictable: Bool { !isPinned && !isOpen && bytes > 0 }
@@ -39,40 +27,22 @@ package struct StorageTransfer: Sendable, Equatable, Identifiable {
     /// The time at which the download was last asked for, not that of an HTTP request.
     package var asked: WallTime
     /// The number of bytes in the cache.
-    package var received: Int64
+    package var received: Int64 = 0
     /// The size of the whole file in bytes; `nil` if it is neither known nor estimated.
     package var expected: Int64?
     /// Whether a server has confirmed `expected`; a feed may be wrong, and an estimate is inexact.
-    package var isConfirmed: Bool
+    package var isConfirmed: Bool = true
     /// The name of its partial file in the cache; `nil` if there is none, or if the episode is pinned, so that the
     /// file must not be removed.
     package var file: String?
     /// Whether it is an automatic download that nobody has requested.
-    package var isAutomatic: Bool
+    package var isAutomatic: Bool = false
     /// Whether a program has it open.
-    package var isRead: Bool
+    package var isRead: Bool = false
     /// Whether it would proceed if it had the space: it is not suspended, and network and power conditions permit it.
-    package var isWanted: Bool
+    package var isWanted: Bool = true
     /// Whether the server has failed and a retry is scheduled.
-    package var isRetrying: Bool
-
-    package init(
-        id: MediaID, number: TaskID, asked: WallTime, received: Int64 = 0, expected: Int64?, isConfirmed: Bool = true,
-        file: String? = nil, isAutomatic: Bool = false, isRead: Bool = false, isWanted: Bool = true,
-        isRetrying: Bool = false
-    ) {
-        self.id = id
-        self.number = number
-        self.asked = asked
-        self.received = received
-        self.expected = expected
-        self.isConfirmed = isConfirmed
-        self.file = file
-        self.isAutomatic = isAutomatic
-        self.isRead = isRead
-        self.isWanted = isWanted
-        self.isRetrying = isRetrying
-    }
+    package var isRetrying: Bool = false
 
     /// Whether its partial file can be evicted.
     var isEvictable: Bool { file != nil && !isRead && received > 0 }
@@ -85,19 +55,9 @@ package struct StorageSnapshot: Sendable, Equatable {
     /// The size and the free space of the disk, in bytes.
     package var diskTotal: Int64
     package var diskFree: Int64
-    package var transfers: [StorageTransfer]
+    package var transfers: [StorageTransfer] = []
     /// Complete files, and parts of ended or failed downloads.
-    package var files: [StorageFile]
-
-    package init(
-        used: Int64, diskTotal: Int64, diskFree: Int64, transfers: [StorageTransfer] = [], files: [StorageFile] = []
-    ) {
-        self.used = used
-        self.diskTotal = diskTotal
-        self.diskFree = diskFree
-        self.transfers = transfers
-        self.files = files
-    }
+    package var files: [StorageFile] = []
 
     /// Records the eviction of files.
     ///

@@ -9,28 +9,14 @@ package struct RegisteredUpload: Sendable, Equatable {
     /// The size of the media in bytes.
     package let size: Int64
     /// Whether a person has suspended the upload. The library stores this, so that it survives a restart.
-    package let isSuspended: Bool
+    package var isSuspended: Bool = false
     package let created: WallTime
     /// The number of bytes on the server, as recorded in the library.
-    package internal(set) var bytesOnServer: Int64
+    package internal(set) var bytesOnServer: Int64 = 0
     /// The error message if the upload has failed, as recorded in the library.
     package internal(set) var failure: String?
     /// The engine's last report; `nil` before the first.
     package var snapshot: UploadSnapshot?
-
-    package init(
-        id: TaskID, title: String, size: Int64, isSuspended: Bool = false, created: WallTime, bytesOnServer: Int64 = 0,
-        failure: String? = nil, snapshot: UploadSnapshot? = nil
-    ) {
-        self.id = id
-        self.title = title
-        self.size = size
-        self.isSuspended = isSuspended
-        self.created = created
-        self.bytesOnServer = bytesOnServer
-        self.failure = failure
-        self.snapshot = snapshot
-    }
 
     package var state: TaskState {
         snapshot?.state ?? (failure != nil ? .failed : isSuspended ? .suspended : .queued)

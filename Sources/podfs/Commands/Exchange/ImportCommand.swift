@@ -158,8 +158,6 @@ struct ImportCommand: PodfsCommand {
         var refused = 0
         var unusable: Int
 
-        init(unusable: Int) { self.unusable = unusable }
-
         mutating func count(_ result: ImportResult) {
             switch result {
             case .added: added += 1
