@@ -3,7 +3,7 @@ import Glibc
 // Operations that change, or try to change, the filesystem, the feeds or the processes.
 extension ModelRun {
     mutating func modify() async throws {
-        let path = anyPath()
+        let path = try await anyPath()
         guard let modification = pick(ModelModification.allCases) else { return }
         note("\(modification) \(Self.text(path))")
         if let found = try await subject.modify(modification, path) {

@@ -217,7 +217,7 @@ extension ModelRun {
     }
 
     mutating func controlBadly() async throws {
-        let path = chance(60) ? (anyEpisodeFile()?.1 ?? []) : anyPath()
+        let path = try await chance(60) ? (anyEpisodeFile()?.1 ?? []) : anyPath()
         guard let node = tree.node(at: path), node.kind != .link else { return }
         let isEpisode = node.inode >> 58 == 2 || node.inode >> 58 == 29
         let isFolderOfTasks = node.inode >> 58 == 1 || path.isEmpty

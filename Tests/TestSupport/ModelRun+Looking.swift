@@ -7,7 +7,7 @@ extension ModelRun {
     mutating func perform(_ operation: ModelOperation) async throws {
         switch operation {
         case .lookup:
-            let path = anyPath()
+            let path = try await anyPath()
             note("lstat \(Self.text(path))")
             try await compareStatus(path)
         case .oddLookup: try await lookUpOddName()
@@ -46,8 +46,8 @@ extension ModelRun {
 
     static func text(_ path: [String]) -> String { "/" + path.joined(separator: "/") }
 
-    mutating func anyFolder() -> [String] {
-        var path = anyPath()
+    mutating func anyFolder() async throws -> [String] {
+        var path = try await anyPath()
         while tree.names(in: path) == nil { path.removeLast() }
         return path
     }
@@ -87,7 +87,7 @@ extension ModelRun {
     }
 
     private mutating func lookUpOddName() async throws {
-        let folder = chance(90) ? anyFolder() : anyPath()
+        let folder = try await chance(90) ? anyFolder() : anyPath()
         let existing = tree.names(in: folder).flatMap { pick($0) }?.name ?? "file"
         let stem = existing.split(separator: ".").first.map(String.init) ?? "x"
         var names: [String] = [existing.uppercased(), existing.lowercased(), existing + " ", " " + existing]
@@ -159,7 +159,7 @@ extension ModelRun {
     }
 
     /// Whether a folder's names depend on which downloads are complete.
-    private func hasDownloads(_ path: [String]) -> Bool {
+    func hasDownloads(_ path: [String]) -> Bool {
         path.count == 1 && library.view(path[0])?.isDownloaded ?? false
     }
 
@@ -178,7 +178,7 @@ extension ModelRun {
     /// Lists a part of an open listing, from any offset returned so far.
     private mutating func listPart() async throws {
         if folders.count < 2 || folders.count < 5 && chance(15) {
-            let path = anyFolder()
+            let path = try await anyFolder()
             if hasDownloads(path) { try await settle() }
             note("opendir \(Self.text(path))")
             folders.append(
@@ -232,7 +232,7 @@ extension ModelRun {
     // MARK: Extended attributes
 
     private mutating func compareAttributes() async throws {
-        let path = chance(70) ? (anyEpisodeFile()?.1 ?? []) : anyPath()
+        let path = try await chance(70) ? (anyEpisodeFile()?.1 ?? []) : anyPath()
         guard tree.node(at: path)?.kind != .link else { return }
         if chance(20) {
             let name =
@@ -307,7 +307,7 @@ extension ModelRun {
     }
 
     private mutating func readlink() async throws {
-        let path = anyPath()
+        let path = try await anyPath()
         note("readlink \(Self.text(path))")
         try await compare("readlink \(Self.text(path))") { run in
             let expected = run.tree.node(at: path)?.target

@@ -199,7 +199,7 @@ extension ModelRun {
 
     /// Reads a whole file, and compares its content and the size from fstat(2) with the model.
     mutating func readWhole() async throws {
-        var path = anyPath()
+        var path = try await anyPath()
         if chance(70), let show = pick(library.shows) {
             let names: [ModelName] = tree.names(in: [show.name]) ?? []
             let small = names.filter { $0.inode >> 58 != 2 && $0.kind == .file }

@@ -196,9 +196,13 @@ package struct ModelRun<Subject: ModelSubject> {
     }
 
     /// Returns a random path of the tree, folder or file.
-    mutating func anyPath() -> [String] {
+    ///
+    /// Waits for all transfers before it returns a link in a view of downloaded episodes: an episode whose download
+    /// completes could remove the link from a view with a limit, or change the number in its name.
+    mutating func anyPath() async throws -> [String] {
         var path = chance(10) ? ["Tagged"] : []
         while true {
+            if hasDownloads(path) { try await settle() }
             guard let names = tree.names(in: path), !names.isEmpty else { return path }
             if !path.isEmpty, chance(12) { return path }
             guard let name = pick(names) else { return path }
