@@ -41,7 +41,8 @@ struct ListingSimulation {
     private var reportedListing = 1
     /// While no invalidation is pending, only an open stream of an older version can add names older than this version
     /// to the kernel's cache. `drop` delivers an invalidation and sets this to the version that had been reported last
-    /// when the invalidation was sent. `hear` sets this to the version that it reports, if no stream uses the cache.
+    /// when the invalidation was sent. `hear` sets this to the version that it reports, if no stream uses the cache and
+    /// the next one clears it. A partial cache is not cleared: its names are dropped only after a stream has completed it.
     private var lastDropped = 1
     /// The pending invalidations of the kernel's cached pages. Each element is the version that had been reported last
     /// when the invalidation was sent.
@@ -145,7 +146,11 @@ struct ListingSimulation {
     private mutating func hear() {
         guard reportedListing < current else { return }
         reportedListing = current
-        if rule.change() { drops.append(reportedListing) } else if rule.isIdle { lastDropped = reportedListing }
+        if rule.change() {
+            drops.append(reportedListing)
+        } else if rule.isIdle, !rule.isPartial {
+            lastDropped = reportedListing
+        }
     }
 
     private mutating func drop() {

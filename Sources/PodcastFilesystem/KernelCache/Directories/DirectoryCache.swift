@@ -13,7 +13,7 @@ internal import Platform
 ///   the cache, no other stream may use the cache until the next request of the clearing stream.
 /// - The kernel caches an entry if its offset follows that of the last cached one. An entry has the same offset in all
 ///   listings, so a cache that is filled across a change has names of two listings. It is dropped as soon as it is
-///   complete.
+///   complete: a stream that is rewound before the invalidation has reached the kernel still gets them.
 /// - If the cache is cleared while it is partially filled, the kernel continues to wait for the entry after the last
 ///   cached one, and caches no other: the cache stays empty until the kernel forgets the folder. So the cache is
 ///   cleared only when it is complete or empty. If a stream was closed before the end of its names, a stream of the
@@ -68,7 +68,7 @@ struct DirectoryCache: Sendable, Equatable {
     /// Whether a stream has reached the end of its names since the cache was cleared: the kernel may have all of them.
     private var isFilled = false
     /// Whether names were requested since, but not to the end.
-    private var isPartial = false
+    private(set) var isPartial = false
 
     /// Opens a stream; must be called before the reply to the opendir.
     mutating func open(_ handle: UInt64, _ inputs: OpenInputs) -> Use {
