@@ -9,7 +9,7 @@ import Testing
 /// `PODFS_MODEL_SEED` the seed (default 1).
 @Suite(.timeLimit(.minutes(60))) struct ModelTests {
     @Test func theFilesystemMatchesTheModel() async throws {
-        let began = Int64(Date().timeIntervalSince1970)
+        let began = Int64(time(nil))
         let start = ContinuousClock.now
         let server = HTTPTestServer()
         try server.start()

@@ -26,7 +26,7 @@ extension ModelRun {
         let result = try await subject.home.run("subscribe", publication.url(feed.path))
         if result.exitCode != 0 { throw difference("a subscription", result.error) }
         let server = publication.server
-        library.subscribe(feed, document: feed.text { server.url($0) }, during: began...Self.now)
+        library.subscribe(feed, document: feed.text { server.url($0) }, during: Self.period(since: began))
         isDaemonAlive = true
         changed()
     }
@@ -124,7 +124,7 @@ extension ModelRun {
         }
         let began = Self.now
         _ = try await expect("user.podfs.task", "refresh", [show.name], [feed.refusal == nil ? 0 : EIO])
-        let moment = began...Self.now
+        let moment = Self.period(since: began)
         if let refusal = feed.refusal {
             library.refreshFailed(show.id, status: refusal, during: moment)
         } else {
@@ -144,7 +144,7 @@ extension ModelRun {
             if result.exitCode != 0 { throw difference("another name", result.error) }
             var renamed = show
             renamed.name = stem
-            renamed.changed = show.changed.lowerBound...Self.now
+            renamed.changed = Self.period(since: show.changed.lowerBound)
             library[show: show.id] = renamed
             changed()
             func moved(_ path: [String]) -> [String] {
@@ -205,7 +205,7 @@ extension ModelRun {
         note("remount")
         let began = Self.now
         try await subject.remount()
-        tree.started = began...Self.now
+        tree.started = Self.period(since: began)
         for episode in library.episodes where episode.phase == .refused {
             change(episode.id) { $0.mayBeForgotten = true }
         }

@@ -70,7 +70,7 @@ extension ModelRun {
             let began = Self.now
             _ = try await expect("user.podfs.task", "resume", path, [0])
             _ = try await waitForState(path, ["failed"])
-            noteRenewal(episode.id, began...Self.now)
+            noteRenewal(episode.id, Self.period(since: began))
         } else {
             _ = try await expect("user.podfs.task", "resume", path, [0])
         }
@@ -167,7 +167,7 @@ extension ModelRun {
                 let states: Set = episode.mayBeForgotten ? ["failed", "remote"] : ["failed"]
                 _ = try await waitForState(path + [episode.name], states)
             }
-            if let first = refused.first { noteRenewal(first.id, began...Self.now) }
+            if let first = refused.first { noteRenewal(first.id, Self.period(since: began)) }
             for episode in show.episodes where episode.phase == .suspended {
                 change(episode.id) { $0.becomeMoving() }
             }

@@ -21,7 +21,7 @@ extension ModelRun {
                 }
             }
             change(episode.id) { $0.phase = .refused }
-            noteRenewal(episode.id, began...Self.now)
+            noteRenewal(episode.id, Self.period(since: began))
             return
         }
         let file = try await openExpectingSuccess(path)

@@ -94,7 +94,12 @@ package struct ModelRun<Subject: ModelSubject> {
             library: ModelLibrary(), started: started, url: { server.url($0) }, digest: { digests.digest(of: $0) })
     }
 
+    /// The seconds since 1970 according to time(2), which is up to a few milliseconds slow.
     static var now: Int64 { Int64(time(nil)) }
+
+    /// Returns the times that podfs may have recorded since `began`, an earlier value of `now`. It uses time(2) and the
+    /// exact clock, which may already be in the next second.
+    static func period(since began: Int64) -> ClosedRange<Int64> { began...Int64(Date().timeIntervalSince1970) }
 
     var library: ModelLibrary {
         get { tree.library }
