@@ -42,7 +42,7 @@ struct ListingSimulation {
     /// While no invalidation is pending, only an open stream of an older version can add names older than this version
     /// to the kernel's cache. `drop` delivers an invalidation and sets this to the version that had been reported last
     /// when the invalidation was sent. `hear` sets this to the version that it reports, if no stream uses the cache and
-    /// the next one clears it. A partial cache is not cleared: its names are dropped only after a stream has completed it.
+    /// the next one clears it. A partial cache is not cleared: it is dropped only after a stream has completed it.
     private var lastDropped = 1
     /// The pending invalidations of the kernel's cached pages. Each element is the version that had been reported last
     /// when the invalidation was sent.
