@@ -7,7 +7,10 @@ import Transfers
 private final class Subject {
     private var pools: ConnectionPools
 
-    init(_ limits: ConnectionPools.Limits) { pools = ConnectionPools(limits: limits) }
+    init(_ limits: ConnectionPools.Limits) {
+        pools = ConnectionPools(
+            limits: limits, retry: RetryPolicy(firstDelay: .milliseconds(10), maxDelay: .milliseconds(60)))
+    }
 
     func request(
         _ token: Int, host: String, forReader: Bool, isProbe: Bool = false, priority: TransferPriority = .asked,
@@ -25,6 +28,16 @@ private final class Subject {
     func setServing(_ token: Int, _ serving: Bool, now: Instant) -> [Int] {
         pools.setServing(token, serving, now: now)
     }
+
+    func hostFailed(_ host: String, retryAfter: Duration? = nil, now: Instant) {
+        pools.hostFailed(host, retryAfter: retryAfter, now: now, random: 0)
+    }
+
+    func hostAnswered(_ host: String, now: Instant) -> [Int] { pools.hostAnswered(host, now: now) }
+
+    func networkChanged(now: Instant) -> [Int] { pools.networkChanged(now: now) }
+
+    func reopen(now: Instant) -> [Int] { pools.reopen(now: now) }
 
     func preempted(now: Instant) -> [Int] { pools.preempted(now: now) }
 
@@ -54,6 +67,37 @@ private final class Subject {
         #expect(pools.release(4, now: 1) == [5], "the host of 3 is still full")
         #expect(pools.release(1, now: 2) == [3])
         #expect(pools.release(1, now: 3) == [], "connection 1 has already ended")
+    }
+
+    @Test func aHostThatIsDownGetsOneRetryForAllThatWait() {
+        #expect(pools.request(1, host: "a", forReader: false, now: 0))
+        #expect(pools.request(2, host: "a", forReader: false, now: 0))
+        for token in 3...100 { #expect(!pools.request(token, host: "a", forReader: false, now: 0)) }
+        pools.hostFailed("a", now: 1)
+        pools.hostFailed("a", now: 1)
+        #expect(pools.release(1, now: 1) == [] && pools.release(2, now: 1) == [])
+        #expect(pools.request(101, host: "b", forReader: false, now: 2), "other hosts do not wait")
+        #expect(pools.request(102, host: "a", forReader: true, now: 2), "readers do not wait")
+        #expect(pools.deadline == 6 && pools.reopen(now: 5) == [])
+        #expect(pools.reopen(now: 6) == [3, 4])
+        pools.hostFailed("a", now: 7)
+        #expect(pools.release(3, now: 7) == [] && pools.release(4, now: 7) == [])
+        #expect(pools.deadline == 17, "the delay doubles")
+        #expect(pools.reopen(now: 17) == [5, 6])
+        #expect(pools.hostAnswered("a", now: 18) == [])
+        pools.hostFailed("a", now: 19)
+        #expect(pools.deadline == 24, "after an answer it is the shortest again")
+    }
+
+    @Test func anAnswerOrANewNetworkEndsTheWaitForAHost() {
+        for (token, host) in [(1, "a"), (2, "b")] {
+            pools.hostFailed(host, retryAfter: .milliseconds(90), now: 0)
+            #expect(!pools.request(token, host: host, forReader: false, now: 0))
+        }
+        #expect(pools.deadline == 90)
+        #expect(pools.hostAnswered("a", now: 1) == [1])
+        #expect(pools.networkChanged(now: 2) == [2])
+        #expect(pools.deadline == nil)
     }
 
     @Test func probesHaveAPoolOfTheirOwn() {

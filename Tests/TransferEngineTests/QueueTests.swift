@@ -73,6 +73,23 @@ import Testing
         try await bench.wait("the files are closed") { try await open().count <= 2 }
     }
 
+    @Test func aServerThatRefusesIsNotAskedForEachDownload() async throws {
+        let bench = try EngineBench()
+        for key in 1...Self.count {
+            bench.add(
+                MediaID(key), Resource(content, etag: "\"v1\""), key <= 2 ? [.normal.retryAfter("3600")] : [])
+        }
+        for key in 1...Self.count { try bench.fill(MediaID(key)) }
+        func snapshots() async throws -> [DownloadSnapshot] { try await bench.engine.snapshots() }
+        try await bench.wait("all are queued") { try await snapshots().count == Self.count }
+        try await bench.wait("two are refused") { try await snapshots().filter { $0.error != nil }.count == 2 }
+        #expect(bench.server.requests.count == 2)
+        #expect(try await snapshots().allSatisfy { $0.state != .running })
+        // A reader does not wait, and what the server answers it lets the others run.
+        _ = try await bench.read(MediaID(Self.count), 0..<1_000)
+        try await bench.wait("the others are complete") { bench.completed.count == Int(Self.count) - 2 }
+    }
+
     @Test func loadingForTasksDoesNotDelayAReader() async throws {
         let bench = try EngineBench()
         for key in 1...Self.count + 1 { bench.add(MediaID(key), Resource(content, etag: "\"v1\"")) }

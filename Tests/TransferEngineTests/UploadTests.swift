@@ -115,18 +115,24 @@ import Testing
         #expect(bench.doubts == 0 && bench.server.calls("POST").count == 1)
     }
 
-    /// Three uploads share two slots. The third has sent nothing, so a restart must not find its POST in doubt.
-    @Test func aPostThatWaitsForASlotIsNotRecorded() async throws {
+    /// Starts uploads to a server that answers none of them, and returns the server.
+    private func startUploads(_ count: Int64) throws -> HTTPTestServer {
         let held = HTTPTestServer()
         try held.start()
-        defer { held.stop() }
         held.serve("/videos", Resource(bench.content)) { _ in .holdHead(Gate(heldAt: 0)) }
-        for key in 1...3 as ClosedRange<Int64> {
+        for key in 1...count {
             var source = bench.source
             source.key = TaskID(key)
             source.url = held.url("/videos")
             bench.engine.upload(source)
         }
+        return held
+    }
+
+    /// Three uploads share two slots. The third has sent nothing, so a restart must not find its POST in doubt.
+    @Test func aPostThatWaitsForASlotIsNotRecorded() async throws {
+        let held = try startUploads(3)
+        defer { held.stop() }
         try await bench.wait("two have begun") { $0.filter { $0.state == .running }.count == 2 }
         #expect(bench.records.map(\.step) == [.posting, .posting])
         #expect(bench.snapshots.last { $0.key == 3 }?.state == .queued)
@@ -136,16 +142,8 @@ import Testing
     }
 
     @Test func aWaitingUploadThatIsSuspendedLeavesTheQueue() async throws {
-        let held = HTTPTestServer()
-        try held.start()
+        let held = try startUploads(4)
         defer { held.stop() }
-        held.serve("/videos", Resource(bench.content)) { _ in .holdHead(Gate(heldAt: 0)) }
-        for key in 1...4 as ClosedRange<Int64> {
-            var source = bench.source
-            source.key = TaskID(key)
-            source.url = held.url("/videos")
-            bench.engine.upload(source)
-        }
         bench.engine.suspendUpload(3)
         try await bench.wait("it is suspended") { $0.contains { $0.key == 3 && $0.state == .suspended } }
         bench.engine.cancelUpload(1)

@@ -13,10 +13,13 @@ package struct PrivateAddress: Sendable, Equatable {
 
     package init(_ text: String) {
         url = WebAddress.withoutUserInfo(text)
-        credentials = (try? WebAddress(text)).flatMap { address in
-            guard let (user, password) = address.userInfo, !(user.isEmpty && password.isEmpty) else { return nil }
-            return Credentials(user: user, password: password, origin: address.origin)
+        guard url != text, let address = try? WebAddress(text), let (user, password) = address.userInfo,
+            !(user.isEmpty && password.isEmpty)
+        else {
+            credentials = nil
+            return
         }
+        credentials = Credentials(user: user, password: password, origin: address.origin)
     }
 
     package init(url: String, credentials: Credentials?) {

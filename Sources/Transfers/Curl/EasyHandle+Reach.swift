@@ -51,16 +51,17 @@ extension EasyHandle {
 
     /// The current URL, after redirects; `nil` if it is refused.
     var hop: WebAddress? {
-        var address: UnsafeMutablePointer<CChar>?
-        ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
-        guard let address else { return nil }
+        guard let url = effectiveURL else { return nil }
         do throws(WebAddress.Problem) {
-            return try WebAddress(String(cString: address))
+            return try WebAddress(url)
         } catch {
             reject(TransferError(.unusable, "a redirect leads to an address that \(error)"))
             return nil
         }
     }
+
+    /// Whether no server has answered, not even with a redirect to another one.
+    var hasNoAnswer: Bool { !hasReportedHead && redirects.isEmpty }
 
     /// Returns the error of an exchange that ended with `code`, and whether a retry may help.
     func failure(_ code: CurlCode) -> (error: TransferError, isTransient: Bool) {
@@ -87,10 +88,14 @@ extension EasyHandle {
     /// Whether the response did not start with an HTTP/1 head. curl has the same code for that and for an unsupported
     /// scheme.
     func answeredWithoutHead(_ code: CurlCode) -> Bool {
-        guard code.isUnsupported else { return false }
+        guard code.isUnsupported, let url = effectiveURL else { return false }
+        return WebAddress.problem(with: url) != .scheme
+    }
+
+    /// The current URL as curl gives it, after redirects.
+    var effectiveURL: String? {
         var address: UnsafeMutablePointer<CChar>?
         ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
-        let scheme = address.map { String(cString: $0).prefix { $0 != ":" }.lowercased() }
-        return scheme == "http" || scheme == "https"
+        return address.map { String(cString: $0) }
     }
 }

@@ -77,7 +77,7 @@ final class EasyHandle {
     /// The name of the last field in `head`.
     private var lastField: String?
     private(set) var hasReportedHead = false
-    private var redirects: [ResponseHead.Redirect] = []
+    private(set) var redirects: [ResponseHead.Redirect] = []
     /// The size in bytes of all heads received so far.
     private var headSize = 0
     /// The reason why the response was rejected before its body.
@@ -330,9 +330,7 @@ final class EasyHandle {
         // Skip interim responses.
         if status < 200 { return }
         if head.announcesStrayBody { ccurl_set_long(pointer, CURLOPT_FORBID_REUSE, 1) }
-        var address: UnsafeMutablePointer<CChar>?
-        ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
-        let url = address.map { String(cString: $0) }
+        let url = effectiveURL
         if followsRedirects, (300...399).contains(status), head["location"] != nil {
             redirects.append(ResponseHead.Redirect(status: status, url: url ?? ""))
             trail.redirected()

@@ -14,7 +14,7 @@ final class ConnectionSlots {
     private var lastToken = 0
 
     init(_ configuration: TransferConfiguration) {
-        pools = ConnectionPools(limits: configuration.pools)
+        pools = ConnectionPools(limits: configuration.pools, retry: configuration.limits.retry)
         rates = RateLimits(limit: configuration.rateLimit)
     }
 
@@ -59,6 +59,20 @@ final class ConnectionSlots {
     func setPriority(_ token: ConnectionPools.Token, _ priority: TransferPriority, now: Instant) {
         start(pools.setPriority(token, priority, now: now))
     }
+
+    /// Records that the host of a connection was not reached, or refused the request for now.
+    func hostFailed(_ connection: DownloadConnection, retryAfter: Duration? = nil, now: Instant) {
+        pools.hostFailed(
+            Self.host(of: connection.url), retryAfter: retryAfter, now: now, random: Double.random(in: 0..<1))
+    }
+
+    /// Records that the host of a URL has answered, or that a person asks for a request to it at once.
+    func hostAnswered(_ url: String, now: Instant) { start(pools.hostAnswered(Self.host(of: url), now: now)) }
+
+    func networkChanged(now: Instant) { start(pools.networkChanged(now: now)) }
+
+    /// Starts connections to the hosts that may be asked again now.
+    func reopen(now: Instant) { start(pools.reopen(now: now)) }
 
     private func start(_ tokens: [ConnectionPools.Token]) {
         for token in tokens { starts.removeValue(forKey: token)?() }

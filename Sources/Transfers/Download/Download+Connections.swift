@@ -117,6 +117,9 @@ extension Download {
             connection.ending = stop
         } else {
             let failure = connection.handle?.failure(code) ?? code.failure
+            if let handle = connection.handle, handle.hasNoAnswer, failure.isTransient {
+                engine.slots.hostFailed(connection, now: engine.now)
+            }
             connection.ending = failure.isTransient ? .failure(failure.error) : .refusal(failure.error)
         }
         markDirty(connection)
@@ -154,6 +157,14 @@ extension Download {
                 if content == nil, connection.ending == nil { return }
             }
             connection.head = nil
+            // 429 and 503: the host asks for fewer requests.
+            if [429, 503].contains(head.status) {
+                if head.redirects.isEmpty {
+                    engine.slots.hostFailed(connection, retryAfter: head.retryAfter, now: engine.now)
+                }
+            } else {
+                engine.slots.hostAnswered(connection.url, now: engine.now)
+            }
             let before = origin
             if let url = head.url { origin = Origin(url: url, reach: head.space) }
             apply(

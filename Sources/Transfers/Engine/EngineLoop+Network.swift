@@ -6,6 +6,7 @@ extension EngineLoop {
     /// again.
     func networkChanged(_ change: NetworkAddresses.Change) {
         if change.isNone { return }
+        if change.isBack { slots.networkChanged(now: now) }
         for download in downloads.all { download.networkChanged(change) }
         // The other connections from the lost addresses are idle ones, and those of data requests and uploads, whose
         // owners retry.

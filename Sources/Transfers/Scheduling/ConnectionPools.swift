@@ -11,6 +11,9 @@ package import Platform
 /// the filling pool when that has a free slot; until then it lingers in the readers' pool, for at most `Limits.linger`,
 /// or less if another reader needs its slot.
 ///
+/// After a failure to reach a host, background connections to it wait for a time that grows with the failures. Readers
+/// and probes do not wait.
+///
 /// This type does no IO. Its driver requests a slot before it connects, reports the connection's state, and ends the
 /// connections that `preempted` returns.
 package struct ConnectionPools: Sendable {
@@ -61,8 +64,12 @@ package struct ConnectionPools: Sendable {
     private let limits: Limits
     private var active: [Token: Entry] = [:]
     private var waiting = WaitingConnections()
+    private var outages: HostOutages
 
-    package init(limits: Limits = Limits()) { self.limits = limits }
+    package init(limits: Limits = Limits(), retry: RetryPolicy = RetryPolicy()) {
+        self.limits = limits
+        outages = HostOutages(retry: retry)
+    }
 
     /// Requests a slot. Returns `false` if the connection has to wait; the result of a later `release`, `setServing` or
     /// `setPriority` then contains its token.
@@ -125,6 +132,35 @@ package struct ConnectionPools: Sendable {
         return admitWaiting(now)
     }
 
+    /// Records that a host was not reached, or refused a request for now. Parameters as `RetryPolicy.pause`.
+    package mutating func hostFailed(_ host: String, retryAfter: Duration?, now: Instant, random: Double) {
+        outages.failed(host, retryAfter: retryAfter, now: now, random: random)
+    }
+
+    /// Records that a host has answered, or that a person asks for a request to it at once.
+    ///
+    /// - Returns: as `release`.
+    package mutating func hostAnswered(_ host: String, now: Instant) -> [Token] {
+        outages.end(host) ? admitWaiting(now) : []
+    }
+
+    /// Lets connections to all hosts start, since the network has changed.
+    ///
+    /// - Returns: as `release`.
+    package mutating func networkChanged(now: Instant) -> [Token] {
+        outages.endAll()
+        return admitWaiting(now)
+    }
+
+    /// Admits connections to the hosts that may be asked again now.
+    ///
+    /// - Returns: as `release`.
+    package mutating func reopen(now: Instant) -> [Token] {
+        guard let due = outages.deadline, due <= now else { return [] }
+        outages.reopen(now: now)
+        return admitWaiting(now)
+    }
+
     /// Returns the connections to end now: those that have lingered too long, and those whose slot another reader or a
     /// task of higher priority needs.
     package func preempted(now: Instant) -> [Token] {
@@ -146,8 +182,8 @@ package struct ConnectionPools: Sendable {
         return (chosen + outranked(besides: chosen)).sorted()
     }
 
-    /// The next time at which to call `preempted`, if time alone can change its result. It is in the past while
-    /// connections that are due have not been ended.
+    /// The next time at which to call `preempted` or `reopen`, if time alone can change the result. It is in the past
+    /// while connections that are due have not been ended.
     package var deadline: Instant? {
         var result = active.values.filter(\.lingers).map { $0.idleSince + limits.linger }.min()
         for request in waitingReaders {
@@ -155,7 +191,7 @@ package struct ConnectionPools: Sendable {
             let slotEnd = entry.since + limits.slotTime
             result = min(result ?? slotEnd, slotEnd)
         }
-        return result
+        return [result, outages.deadline].compactMap(\.self).min()
     }
 
     // MARK: -
@@ -252,7 +288,7 @@ package struct ConnectionPools: Sendable {
         guard hasSlot(entry.pool) else { return false }
         let sameHost = active.values.count { $0.pool == entry.pool && $0.host == entry.host }
         return switch entry.pool {
-        case .filling: sameHost < limits.fillingPerHost
+        case .filling: sameHost < limits.fillingPerHost && !outages.isClosed(entry.host)
         case .readers: sameHost < limits.readersPerHost
         case .probes: sameHost < limits.probesPerHost
         }
