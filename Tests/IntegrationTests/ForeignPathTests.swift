@@ -34,6 +34,21 @@ struct ForeignPathTests {
         #expect(own.exitCode == 0, "\(own.error)")
     }
 
+    @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
+    func theMountOfAnotherUserIsRefused() async throws {
+        let ordinary = try await OrdinaryHome()
+        let mounted = try await ordinary.run(ordinary.program, "mount", ordinary.mount.mountPoint)
+        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        let path = ordinary.episode
+        for command in [["set", path, "played=1"], ["evict", path], ["rename", path, "Other"]] {
+            let result = try await ordinary.runAsRoot([ordinary.program] + command)
+            #expect(result.exitCode == 1, "\(command)")
+            #expect(
+                result.error.contains("'\(path)' is in a mount of user \(OrdinaryHome.user), not yours"),
+                "\(result.error)")
+        }
+    }
+
     @Test func aFileThatWasCopiedWithItsAttributesIsRefused() async throws {
         let path = try show.home.directory.write("copy.mp3", text: "")
         let id = try #require(try await show.attribute("id", of: show.path(1)))

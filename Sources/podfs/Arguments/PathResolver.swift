@@ -40,10 +40,12 @@ struct PathResolver {
         } else {
             return nil
         }
-        guard MountEntry.containing(MountPoint.absolute(path))?.shows(library.path) ?? false else {
-            throw CommandError(
-                .failed,
-                "'\(path)' is not in a mount of this library: give SHOW, SHOW/EPISODE or a path in such a mount")
+        let mount = MountEntry.containing(MountPoint.absolute(path))
+        guard mount?.shows(library.path) ?? false else {
+            throw Self.foreign(path, mount)
+                ?? CommandError(
+                    .failed,
+                    "'\(path)' is not in a mount of this library: give SHOW, SHOW/EPISODE or a path in such a mount")
         }
         return found
     }
@@ -135,17 +137,24 @@ struct PathResolver {
 
     /// Returns the error for a path that leads to neither a show nor an episode.
     private static func unresolvable(_ path: String) -> CommandError {
+        let mount = MountEntry.containing(MountPoint.absolute(path))
+        if let error = foreign(path, mount) { return error }
         if attribute(PodcastFilesystem.processAttribute, of: path) != nil {
             return CommandError(.failed, "'\(path)' is the mounted folder itself: name a show or an episode in it")
         }
-        let whole = MountPoint.absolute(path)
-        if MountEntry.own().contains(where: { whole.hasPrefix($0.path + "/") }) {
+        if mount?.type == "fuse.podfs" {
             let reason = access(path, F_OK) == 0 ? "is neither a show nor an episode" : "does not exist"
             return CommandError(.failed, "'\(path)' \(reason); see: podfs list")
         }
         let reason = access(path, F_OK) == 0 ? "is not in a mounted folder" : "does not exist"
         return CommandError(
             .failed, "'\(path)' \(reason): give SHOW, SHOW/EPISODE or a path in a folder of podfs mount")
+    }
+
+    /// Returns the error for a path in a mount of another user; `nil` for any other path.
+    private static func foreign(_ path: String, _ mount: MountEntry?) -> CommandError? {
+        guard let mount, mount.type == "fuse.podfs", let owner = mount.owner, owner != getuid() else { return nil }
+        return CommandError(.failed, "'\(path)' is in a mount of user \(owner), not yours")
     }
 
     // MARK: Episodes
