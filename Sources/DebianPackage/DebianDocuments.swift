@@ -13,7 +13,7 @@ struct DebianChangelog {
     init(markdown: String, version: String, maintainer: String, date: String) {
         var changes: [[Substring]] = []
         var isInSection = false
-        for line in markdown.split(separator: "\n") {
+        for line in markdown.replacing("**", with: "").split(separator: "\n") {
             if line.hasPrefix("## ") {
                 isInSection = line.dropFirst(3).split(separator: " ").first.map { $0 == version } ?? false
             } else if isInSection, line.hasPrefix("- ") {

@@ -5,7 +5,7 @@ import Platform
 @main
 struct Podfs: AsyncParsableCommand {
     /// The version, also sent in User-Agent.
-    static let version = "0.1.0"
+    static let version = "1.0.0"
 
     static let configuration = CommandConfiguration(
         commandName: "podfs",
