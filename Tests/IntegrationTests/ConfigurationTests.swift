@@ -38,7 +38,7 @@ import Testing
         #expect(configuration.transfers.giveUp == .seconds(86_400))
         #expect(configuration.daemon.idleExit == .seconds(300))
         #expect(configuration.refresh.min == .seconds(900) && configuration.refresh.max == .seconds(86_400))
-        #expect(configuration.refresh.connections == 8)
+        #expect(configuration.refresh.connections == 64)
         #expect(configuration.names.template.text == "{date} {title}")
         #expect(configuration.autoDownload == 0 && configuration.keep == .all)
         #expect(configuration.userAgent == nil && configuration.search.podcastIndex == nil)

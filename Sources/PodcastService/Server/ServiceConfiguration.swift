@@ -37,7 +37,7 @@ package struct ServiceConfiguration: Sendable {
     /// Limits of the feed parser.
     package var feedLimits = FeedLimits.standard
     /// Maximum number of concurrent feed fetches.
-    package var refreshConnections = 8
+    package var refreshConnections = 64
     /// The episodes to retain; a show's own setting takes precedence.
     package var keep = Keep.all
     /// The number of episodes per show to download automatically; a show's own setting takes precedence.

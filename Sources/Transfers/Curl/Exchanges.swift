@@ -15,8 +15,8 @@ final class Exchanges {
     private var owners: [ObjectIdentifier: Owner] = [:]
     /// curl handles of completed data requests, for reuse.
     private var idleHandles: [OpaquePointer] = []
-    /// Twice the default of `refresh.connections`, the number of feeds fetched concurrently.
-    private static let maxIdleHandles = 16
+    /// The default of `refresh.connections`, the number of feeds fetched concurrently.
+    private static let maxIdleHandles = 64
     /// Whether requests were added that curl has not started yet.
     private(set) var hasNew = false
     /// The number of download requests in progress.

@@ -52,7 +52,7 @@ struct Configuration: Sendable, Equatable {
     struct Refresh: Sendable, Equatable {
         var min = Duration.seconds(15 * 60)
         var max = Duration.seconds(24 * 3_600)
-        var connections = 8
+        var connections = 64
     }
 
     /// The time between two synchronizations, and the time from a change to the synchronization that sends it.

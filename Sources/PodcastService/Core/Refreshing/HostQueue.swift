@@ -72,7 +72,7 @@ package struct HostQueue: Sendable {
     ///   - total: the maximum number of running fetches; `refresh.connections`.
     ///   - perHost: the maximum for each host, which matters since most shows are hosted by a few companies. Two is the
     ///     limit that RFC 2616 §8.1.4 set for browsers.
-    package init(total: Int = 8, perHost: Int = 2) {
+    package init(total: Int = 64, perHost: Int = 2) {
         self.total = max(1, total)
         self.perHost = max(1, perHost)
     }
