@@ -66,7 +66,6 @@ package final class PodcastFilesystem: Sendable {
     let parked = ParkedRequests()
     let assetFailures = AssetFailures()
     let subscriptions = SubscriptionsRendering()
-    let mediaChapters = Mutex(MediaChapters())
     let state = Mutex(State())
     /// The object that sends invalidations to the kernel, and the registry of files that the kernel reads by itself
     /// (passthrough). `nil` before `start`.

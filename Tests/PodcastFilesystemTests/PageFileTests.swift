@@ -90,6 +90,35 @@ struct PageFileTests {
         #expect(attributes.modified.seconds == 1_700_000_300)
     }
 
+    /// The size of a page and of a playlist is that of their content, also if the names and titles have many characters
+    /// that are escaped, and the rows do not fit. Progress in an episode changes it as little as a download does.
+    @Test(arguments: [0, 1, 40, 700])
+    func theSizeFollowsFromNamesAndTitles(episodes: Int) async throws {
+        var feed = FeedBuilder.show("Show & <more>", episodes: episodes) { "http://127.0.0.1:9/\($0).mp3" }
+        let notes = String(repeating: "<a href=\"https://example.com/?a&amp;b\">&quot;notes&quot;</a> ", count: 300)
+        for index in feed.items.indices {
+            feed.items[index].title = "\"Episode\" #\(index): <a> & <b> 🎧"
+            feed.items[index].description = notes
+        }
+        let show = try mounted.subscribe(feed)
+        let folder = try #require(try mounted.library.folder(id: show.id)).name
+        let page = try await content(folder, "index.html")
+        let rows = count("<li id=\"e", in: page)
+        #expect(rows == min(episodes, rows) && (rows == episodes) == (episodes < 700))
+        let older = page.components(separatedBy: "id=\"older\">").dropFirst().first?.components(
+            separatedBy: "</script>")
+        let data = try older.map { try JSONSerialization.jsonObject(with: Data($0[0].utf8)) as? [Any] ?? [] } ?? []
+        #expect(rows + data.count == episodes)
+        let playlist = try await content(folder, "playlist.m3u8")
+        #expect(count("#EXTINF", in: playlist) == episodes)
+        guard let episode = try mounted.library.episodes(of: show.id).first else { return }
+        let before = try mounted.entry(folder, "index.html").attributes
+        try mounted.library.setPosition(episode: episode.id, 50, now: 1_800_000_000)
+        let after = try mounted.entry(folder, "index.html").attributes
+        #expect(after.size == before.size && after.modified.seconds == 1_800_000_000)
+        #expect(try await content(folder, "index.html") != page)
+    }
+
     @Test func chaptersThatWereFetchedAreOnThePage() async throws {
         var feed = FeedBuilder.show("Show", episodes: 1) { "http://127.0.0.1:9/\($0).mp3" }
         feed.items[0].raw = "<podcast:chapters url=\"http://127.0.0.1:9/c.json\" type=\"application/json+chapters\"/>"

@@ -315,12 +315,16 @@ package struct ModelTree: Sendable {
     private func showFile(_ show: ModelShow, _ listed: ModelName) -> ModelNode? {
         switch listed.name {
         case "playlist.m3u8":
-            let low = max(show.newest.lowerBound, show.changed.lowerBound)
-            let high = max(show.newest.upperBound, show.changed.upperBound)
+            let text = playlist(show)
             return ModelNode(
-                file: listed.inode, .bytes(Array(playlist(show).utf8)), modified: ModelRange(low...high))
+                file: listed.inode,
+                .judged { found in
+                    // Empty lines fill the file.
+                    let rest = found.dropFirst(text.utf8.count)
+                    return found.starts(with: text.utf8) && rest.allSatisfy { $0 == 10 } ? nil : text
+                }, modified: .between(show.changed.lowerBound, .max))
         case "index.html":
-            // Its mtime is that of the last change of any episode.
+            // Its mtime, like that of the playlist, is that of the last change of any episode.
             return ModelNode(
                 file: listed.inode, .judged { Self.judgePage($0, show) },
                 modified: .between(show.changed.lowerBound, .max))

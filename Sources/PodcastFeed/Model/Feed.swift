@@ -201,7 +201,7 @@ package struct Transcript: Sendable, Equatable {
 }
 
 /// A chapter of an episode, from the feed, a file of chapters, the show notes or the media file.
-package struct Chapter: Sendable, Equatable {
+package struct Chapter: Sendable, Equatable, Codable {
     /// Seconds from the start.
     package var start: Double
     package var title: String?

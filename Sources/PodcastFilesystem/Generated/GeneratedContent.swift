@@ -2,7 +2,7 @@ internal import Glibc
 internal import SystemPackage
 
 /// The content of a generated file when it was opened: bytes in memory, optionally followed by a file on disk from an
-/// offset to its end.
+/// offset to its end, or by empty lines.
 ///
 /// The file on disk is only replaced, never modified, so the descriptor refers to the opened version.
 final class GeneratedContent: Sendable {
@@ -13,11 +13,12 @@ final class GeneratedContent: Sendable {
     /// The total size in bytes.
     let size: Int64
 
-    init(_ bytes: [UInt8]) {
+    /// - Parameter minimum: The size in bytes to which empty lines fill the content, if it is shorter.
+    init(_ bytes: [UInt8], filledTo minimum: Int = 0) {
         head = bytes
         tail = nil
         skipped = 0
-        size = Int64(bytes.count)
+        size = Int64(max(bytes.count, minimum))
     }
 
     private init(head: [UInt8], tail: FileDescriptor, skipped: Int64, size: Int64) {
@@ -58,7 +59,12 @@ final class GeneratedContent: Sendable {
             buffer.copyBytes(from: part)
             count = part.count
         }
-        while count < buffer.count, let tail {
+        guard let tail else {
+            UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(
+                as: UInt8.self, repeating: UInt8(ascii: "\n"))
+            return buffer.count
+        }
+        while count < buffer.count {
             let fileOffset = offset + Int64(count) - Int64(head.count) + skipped
             let got: Int
             do {

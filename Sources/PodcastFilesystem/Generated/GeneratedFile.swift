@@ -57,18 +57,45 @@ extension PodcastFilesystem {
 
 // MARK: A show's files
 
+/// A file generated from all episodes of a show. Its size follows from the show's totals, and empty lines at its end
+/// fill it to that size. So neither stat(2) nor the listing of the folder renders it.
+protocol FilledFile: GeneratedFile {
+    static func size(of show: ShowTotals) -> Int
+
+    /// Renders the content, which should not exceed `size(of: totals)`; `nil` if the show does not exist.
+    func bytes(_ totals: ShowTotals) throws -> [UInt8]?
+}
+
+extension FilledFile {
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        guard var facts = try mount.library.totals(of: node.show).map(facts) else { return nil }
+        if let size = open?.content?.size { facts.size = size }
+        return facts
+    }
+
+    func facts(_ totals: ShowTotals) -> NodeFacts {
+        NodeFacts(node, size: Int64(Self.size(of: totals)), modified: totals.changed, changed: totals.changed)
+    }
+
+    func render() throws -> Rendering? {
+        guard let totals = try mount.library.totals(of: node.show), let bytes = try bytes(totals) else { return nil }
+        return Rendering(
+            GeneratedContent(bytes, filledTo: Self.size(of: totals)), modified: totals.changed, changed: totals.changed)
+    }
+}
+
 /// The episodes of a show as a playlist.
-struct PlaylistFile: GeneratedFile {
+struct PlaylistFile: FilledFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    func render() throws -> Rendering? {
-        guard let show = try mount.library.podcast(id: node.show), let folder = try mount.library.folder(id: node.show)
-        else { return nil }
-        let playlist = Playlist(
-            title: show.title, tracks: try mount.library.tracks(of: show.id), isSerial: show.type == "serial")
-        return Rendering(
-            GeneratedContent(playlist.bytes), modified: max(folder.newest ?? 0, show.changed), changed: show.changed)
+    static func size(of show: ShowTotals) -> Int { Playlist.size(tracks: show.episodes, text: show.bytes) }
+
+    func bytes(_ totals: ShowTotals) throws -> [UInt8]? {
+        guard let show = try mount.library.podcast(id: node.show) else { return nil }
+        return Playlist(
+            title: show.title, tracks: try mount.library.tracks(of: show.id), isSerial: show.type == "serial"
+        ).bytes
     }
 }
 

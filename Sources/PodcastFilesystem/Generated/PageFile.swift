@@ -6,39 +6,33 @@ internal import SystemPackage
 internal import Transfers
 
 /// The web page of a show: `index.html` in its folder.
-struct PageFile: GeneratedFile {
+struct PageFile: FilledFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    func render() throws -> Rendering? {
+    static func size(of show: ShowTotals) -> Int { ShowPage.size(of: show) }
+
+    func bytes(_ totals: ShowTotals) throws -> [UInt8]? {
         guard let show = try mount.library.podcast(id: node.show), let folder = try mount.library.folder(id: node.show)
         else { return nil }
         var page = ShowPage(
-            show, newest: folder.newest, details: try mount.library.details(ofShow: node.show))
-        // The page's mtime is the time of the last change of the show, an episode or an alternate on it, for programs
-        // that copy changed files.
-        var moment = show.changed
+            show, newest: folder.newest, details: try mount.library.details(ofShow: node.show), totals: totals)
         let cached = mount.cachedAssets()
         var chapters = ShowPage.limits.chaptersInAll
         try mount.library.summaries(of: node.show, limits: ShowPage.limits) { episode in
             var episode = episode
-            moment = max(moment, episode.changed, episode.alternates.lazy.map(\.changed).max() ?? 0)
             let name = AssetKind.chapters.fileName(episode.id.rawValue)
             let limit = max(0, min(ShowPage.limits.chapters, chapters))
             if episode.sidecars.contains(.chapters), cached.contains(name) {
                 let fetched = mount.fetchedChapters(name, limit: limit)
                 if !fetched.isEmpty { episode.chapters = fetched }
             }
-            if episode.chapters.isEmpty, episode.complete, limit > 0, !episode.sidecars.contains(.chapters) {
-                episode.chapters = Array(try mount.embeddedChapters(of: episode.id).prefix(limit))
-            }
             episode.chapters = episode.chapters.playable(until: episode.duration)
             chapters -= episode.chapters.count
             page.add(episode)
         }
-        return Rendering(GeneratedContent(page.finish()), modified: moment, changed: moment)
+        return page.finish()
     }
-
 }
 
 extension PodcastFilesystem {

@@ -84,9 +84,7 @@ struct SidecarFolder: NodeBehaviour {
 
     func items() throws -> [FolderSnapshot.Item]? {
         guard let sidecar, try mount.library.folder(id: node.show) != nil else { return nil }
-        var entries = try mount.library.entries(of: node.show, with: sidecar.offered)
-        if node.kind == .chaptersFolder { entries += try mount.entriesWithEmbeddedChapters(of: node.show) }
-        return entries.map {
+        return try mount.library.entries(of: node.show, with: sidecar.offered).map {
             FolderSnapshot.Item(name: sidecar.name(of: $0.name), bare: NodeNumber(kind: sidecar.kind, row: $0.id))
         }
     }

@@ -136,8 +136,8 @@ extension PodcastFilesystem {
     private func invalidate(_ items: ArraySlice<FolderSnapshot.Item>, changedSince change: UInt64) {
         let changed = state.withLock { state in
             if state.kernel.changes.last == change { return [] as [NodeNumber] }
-            return items.map(\.facts.number).filter {
-                $0.kind == .episode && state.kernel.isOutdated($0, since: change)
+            return items.lazy.filter { !$0.isBare }.map(\.facts.number).filter {
+                $0.kind == .episode && state.kernel.isOutdated($0, since: change) || $0.kind.coversShow
             }
         }
         send(changed.map { .attributes($0) })
@@ -167,7 +167,7 @@ extension PodcastFilesystem {
             let item = folder.items[index]
             let next = item.offset
             let number = item.facts.number
-            if item.isBare || !page.withAttributes {
+            if item.isBare || !page.withAttributes || !isCurrent && number.kind.coversShow {
                 let kind = behaviour(of: number).form.kind
                 guard buffer.add(name: item.name, inode: number.inode, kind: kind, nextOffset: next) else {
                     return last

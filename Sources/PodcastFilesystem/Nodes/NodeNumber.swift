@@ -71,6 +71,9 @@ package struct NodeNumber: Sendable, Hashable {
         case showFeed = 32
         case viewFeed = 33
 
+        /// Whether any change in a show may change the attributes of its node of this kind.
+        var coversShow: Bool { self == .playlist || self == .page }
+
         /// Whether a folder contains one node of this kind at most.
         var isUniqueInFolder: Bool {
             switch self {

@@ -95,7 +95,6 @@ extension PodcastFilesystem {
 
     /// Returns the chapters of an episode from the first local source that has any; sends no request.
     private func knownChapters(of episode: Episode) throws -> [Chapter] {
-        guard episode.sidecars.contains(.chapters) else { return try embeddedChapters(of: episode.id) }
         let fetched = fetchedChapters(AssetKind.chapters.fileName(episode.id.rawValue), limit: 1_000)
         let chapters = fetched.isEmpty ? try library.extras(of: episode.id).chapters : fetched
         return chapters.playable(until: episode.duration)

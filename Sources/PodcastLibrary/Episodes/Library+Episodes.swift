@@ -18,8 +18,11 @@ extension Library {
     package func entries(of podcast: ShowID, with sidecars: Sidecars) throws -> [EpisodeEntry] {
         try query { db in
             try EpisodeSQL.entries(
-                db, "e.podcast = ? AND e.buried = 0 AND e.sidecars & ? <> 0 ORDER BY e.moment DESC, e.id DESC",
-                [podcast, sidecars.rawValue])
+                db,
+                """
+                e.podcast = ? AND e.buried = 0 AND (\(EpisodeSQL.sidecars)) & ? <> 0 \
+                ORDER BY e.moment DESC, e.id DESC
+                """, [podcast, sidecars.rawValue])
         }
     }
 
@@ -68,7 +71,8 @@ extension Library {
         }
     }
 
-    /// Returns the transcripts, chapters and other encodings that the feed lists for an episode.
+    /// Returns the transcripts, chapters and other encodings that the feed lists for an episode. If the feed itself has
+    /// no chapters, those inside the cached media file are returned.
     package func extras(of episode: EpisodeID) throws -> EpisodeExtras {
         try read { db in
             var extras = EpisodeExtras()
@@ -91,6 +95,7 @@ extension Library {
                 default: break
                 }
             }
+            if extras.chapters.isEmpty { extras.chapters = try RenditionSQL.chapters(db, of: episode) }
             return extras
         }
     }
@@ -270,9 +275,12 @@ enum EpisodeSQL {
     /// currently names, otherwise the size of the rendition.
     static let size = "coalesce(e.confirmed_size, r.size)"
 
+    /// The SQL expression for an episode's sidecars, with the chapters inside the cached media file.
+    static let sidecars = "e.sidecars | iif(r.chapters <> '', \(Sidecars.chapters.rawValue), 0)"
+
     private static let entry = """
         SELECT e.id, e.podcast, e.name, e.published, e.first_seen, e.changed, \(size), e.length, e.duration, \
-        e.type, e.generation, r.received, r.complete, e.last_opened, e.sidecars
+        e.type, e.generation, r.received, r.complete, e.last_opened, \(sidecars)
         """
 
     /// - Parameter source: The table `episode e`, or a join with it.

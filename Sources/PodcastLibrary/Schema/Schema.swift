@@ -102,10 +102,12 @@ enum Schema {
             last_played INTEGER,           -- when it was last listened to, on any device
             heard INTEGER,                 -- when played or position last changed, on any device
             started REAL,                  -- where the last stretch of listening began, for the sync server
-            total REAL                     -- the duration according to the player, for the sync server
+            total REAL,                    -- the duration according to the player, for the sync server
+            bytes INTEGER GENERATED ALWAYS AS (length(CAST(name AS BLOB)) + length(CAST(title AS BLOB))) STORED
         ) STRICT;
         CREATE UNIQUE INDEX episode_folded ON episode (podcast, folded);
-        CREATE INDEX episode_order ON episode (podcast, moment DESC, id DESC) WHERE buried = 0;
+        CREATE INDEX episode_order ON episode (podcast, moment DESC, id DESC, bytes, changed) WHERE buried = 0;
+        CREATE INDEX episode_alternate ON episode (podcast, changed) WHERE buried = 2;
         CREATE INDEX episode_moment ON episode (moment DESC, id DESC) WHERE buried = 0;
         CREATE INDEX episode_begun ON episode (position) WHERE played = 0 AND position >= 30;
 
@@ -176,7 +178,8 @@ enum Schema {
             created INTEGER NOT NULL,
             last_opened INTEGER NOT NULL,
             file_state TEXT,               -- the state of the complete cache file; opaque to the library
-            verified INTEGER NOT NULL DEFAULT 0  -- the file's hash is the one in the feed
+            verified INTEGER NOT NULL DEFAULT 0, -- the file's hash is the one in the feed
+            chapters TEXT                  -- those inside the complete file, as JSON; '' for none, NULL while unread
         ) STRICT;
         CREATE INDEX rendition_complete ON rendition (podcast) WHERE complete = 1;
 

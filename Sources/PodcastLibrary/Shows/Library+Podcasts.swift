@@ -48,6 +48,26 @@ extension Library {
         try query { db in try PodcastSQL.fetch(db, "p.id = ?", [id]) }
     }
 
+    /// Returns the totals of a show, from indexes alone.
+    package func totals(of podcast: ShowID) throws -> ShowTotals? {
+        try query { db in
+            let show = try Row.fetchOne(
+                db.cachedStatement(sql: "SELECT length(CAST(title AS BLOB)), changed FROM podcast WHERE id = ?"),
+                arguments: [podcast])
+            let episodes = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT count(*), coalesce(sum(bytes), 0), max(changed), (SELECT max(changed) FROM episode
+                            WHERE podcast = ?1 AND buried = \(EpisodeSQL.alternate))
+                        FROM episode WHERE podcast = ?1 AND buried = 0
+                        """), arguments: [podcast])
+            guard let show, let episodes else { return nil }
+            let changes: [Int64?] = [show[1], episodes[2], episodes[3]]
+            return ShowTotals(
+                episodes: episodes[0], bytes: show[0] + episodes[1], changed: changes.compactMap(\.self).max() ?? 0)
+        }
+    }
+
     /// Returns the subscribed show with exactly this folder name.
     package func podcast(named name: String) throws -> Podcast? {
         try query { db in

@@ -169,9 +169,12 @@ extension Library {
                         limits.notesInAll = 0
                     }
                 }
-                if summary.sidecars.contains(.chapters), limits.chaptersInAll > 0 {
+                if summary.sidecars.contains(.chapters) || summary.complete, limits.chaptersInAll > 0 {
                     let limit = min(limits.chapters, limits.chaptersInAll)
-                    summary.chapters = try Self.chapters(db, of: summary.id, limit: limit)
+                    summary.chapters =
+                        summary.sidecars.contains(.chapters)
+                        ? try Self.chapters(db, of: summary.id, limit: limit)
+                        : Array(try RenditionSQL.chapters(db, of: summary.id).prefix(limit))
                     limits.chaptersInAll -= summary.chapters.count
                 }
                 if summary.sidecars.contains(.alternates), limits.alternatesInAll > 0 {

@@ -67,3 +67,20 @@ package struct FolderEntry: Sendable, Equatable {
     /// The time at which the newest episode was published, or first seen if it is undated; `nil` without episodes.
     package var newest: Int64?
 }
+
+/// The facts of a show that decide the size and the times of files generated from its episodes. They come from indexes,
+/// without reading the episodes.
+package struct ShowTotals: Sendable, Equatable {
+    /// The number of episodes.
+    package var episodes: Int
+    /// The number of bytes of the show's title, and of the episodes' names and titles.
+    package var bytes: Int
+    /// The time of the last change of the show, of an episode or of an alternate.
+    package var changed: Int64
+
+    package init(episodes: Int, bytes: Int, changed: Int64) {
+        self.episodes = episodes
+        self.bytes = bytes
+        self.changed = changed
+    }
+}

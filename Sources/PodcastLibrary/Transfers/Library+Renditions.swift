@@ -1,4 +1,5 @@
 import GRDB
+package import PodcastFeed
 package import PodcastProtocol
 internal import Transfers
 
@@ -18,6 +19,11 @@ extension Library {
     /// Returns all renditions: the expected contents of the cache.
     package func renditions() throws -> [Rendition] {
         try query { db in try RenditionSQL.fetch(db, "1 ORDER BY r.episode", []) }
+    }
+
+    /// Returns the complete renditions whose files have not been searched for chapters yet.
+    package func renditionsWithUnreadChapters() throws -> [Rendition] {
+        try query { db in try RenditionSQL.fetch(db, "r.complete = 1 AND r.chapters IS NULL", []) }
     }
 
     /// Returns all renditions except pinned ones. Those that are open or in transfer are included, since the library
@@ -120,6 +126,20 @@ extension Library {
         }
     }
 
+    /// Records the chapters inside a complete media file. Chapters are a visible change of the episode.
+    ///
+    /// - Returns: Whether the file is still that of a rendition, and has chapters.
+    package func record(chapters: [Chapter], of rendition: Rendition, now: Int64) throws -> Bool {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE rendition SET chapters = ? WHERE file = ? AND complete = 1")
+                .execute(arguments: [chapters.isEmpty ? "" : StoredDetails.text(chapters), rendition.file])
+            guard db.changesCount > 0, !chapters.isEmpty else { return false }
+            try db.cachedStatement(sql: "UPDATE episode SET changed = ? WHERE id = ?")
+                .execute(arguments: [now, rendition.episode])
+            return true
+        }
+    }
+
     /// Records the number of received bytes; ignored if the generation is no longer current.
     package func recordReceived(episode: EpisodeID, generation: Int, bytes: Int64) throws {
         try write { db in
@@ -171,6 +191,14 @@ enum RenditionSQL {
     static let played = """
         coalesce((SELECT m.played FROM alternate a JOIN episode m ON m.id = a.episode WHERE a.medium = e.id), e.played)
         """
+
+    /// Returns the chapters inside an episode's complete media file; empty if they are not known.
+    static func chapters(_ db: Database, of episode: EpisodeID) throws -> [Chapter] {
+        let text = try String.fetchOne(
+            db.cachedStatement(sql: "SELECT chapters FROM rendition WHERE episode = ? AND complete = 1"),
+            arguments: [episode])
+        return StoredDetails.value(text, as: [Chapter].self) ?? []
+    }
 
     private static let select = """
         SELECT r.episode, r.generation, r.file, r.size, r.validator, r.content_type, r.final_url, r.received, \

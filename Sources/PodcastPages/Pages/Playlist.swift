@@ -21,6 +21,12 @@ package struct Playlist: Sendable {
         self.tracks = isSerial ? tracks.reversed() : tracks
     }
 
+    /// Returns the size in bytes that suffices for a number of tracks, unless most of them have more than a dozen
+    /// characters that are percent-encoded.
+    ///
+    /// - Parameter text: The number of bytes of the title, and of the names and titles of all tracks.
+    package static func size(tracks: Int, text: Int) -> Int { 64 + text + tracks * 48 }
+
     package var bytes: [UInt8] {
         var text = "#EXTM3U\n#PLAYLIST:\(PlainText.oneLine(title))\n"
         for track in tracks {

@@ -19,8 +19,12 @@ package struct ShowPage: Sendable {
     /// other episodes, a tenth of the size of their rows, from which the page's script creates the rows. A browser
     /// would take seconds for 10,000 rows.
     static let rowLimit = 500
-    /// The size in bytes at which the document gets no further rows, even below `rowLimit`.
-    private static let byteLimit = 1 << 20
+    /// The maximum size in bytes of all rows, and of the rows of few episodes on average.
+    private static let rowBytes = (all: 1 << 20, each: 12 << 10)
+    /// The size in bytes that suffices for everything before the rows, and for the first row.
+    private static let headBytes = 96 << 10
+    /// The size in bytes that suffices for the data of an episode, except for its name and title.
+    private static let dataBytes = 112
     /// The maximum number of episodes, newest first, with a player in the document. A browser uses some 60 kB for each.
     static let playerLimit = 200
 
@@ -41,12 +45,27 @@ package struct ShowPage: Sendable {
     private var season: Int?
     /// The data of the episodes without a row.
     private var older: [OrderedJSON] = []
+    /// The size in bytes that the document has at most after its last row.
+    private let rowsEnd: Int
+
+    /// Returns the size in bytes in which the page of a show fits: episodes whose rows would exceed it have only data
+    /// in the document.
+    package static func size(of show: ShowTotals) -> Int {
+        headBytes + min(rowBytes.all, show.episodes * rowBytes.each) + sizeAfterRows(of: show)
+    }
+
+    /// Returns the size that suffices for everything after the rows, if all episodes are there.
+    private static func sizeAfterRows(of show: ShowTotals) -> Int {
+        PageStyle.script.utf8.count + 1_024 + show.episodes * dataBytes + show.bytes
+    }
 
     /// - Parameters:
     ///   - newest: The publication time of the newest episode, in seconds since 1970.
     ///   - details: Further facts from the feed.
-    package init(_ show: Podcast, newest: Int64?, details: ShowDetails? = nil) {
+    ///   - totals: The totals of all episodes that will be added; `nil` for a page of any size.
+    package init(_ show: Podcast, newest: Int64?, details: ShowDetails? = nil, totals: ShowTotals? = nil) {
         self.show = show
+        rowsEnd = totals.map { Self.size(of: $0) - Self.sizeAfterRows(of: $0) } ?? Self.headBytes + Self.rowBytes.all
         page.begin(title: show.title, kind: "show")
         page.navigation(current: nil, root: "../")
         page.add("<header class=\"head\">")
@@ -89,10 +108,13 @@ package struct ShowPage: Sendable {
     /// Adds an episode; call in the order of the page.
     package mutating func add(_ episode: EpisodeSummary) {
         count += 1
-        guard older.isEmpty, count <= Self.rowLimit, page.bytes.count < Self.byteLimit else {
-            older.append(data(of: episode))
-            return
-        }
+        let start = page.bytes.count
+        if older.isEmpty, count <= Self.rowLimit { addRow(of: episode) }
+        if page.bytes.count > rowsEnd { page.remove(from: start) }
+        if page.bytes.count == start { older.append(data(of: episode)) }
+    }
+
+    private mutating func addRow(of episode: EpisodeSummary) {
         addSeason(of: episode)
         // The first row is open, to show what the others contain.
         page.add("<li id=\"e\(episode.id)\"\(episode.played ? " class=\"played\"" : "")>")

@@ -9,6 +9,9 @@ struct PageText {
     /// Adds markup unchanged; only for constants of this program.
     mutating func add(_ markup: String) { bytes.append(contentsOf: markup.utf8) }
 
+    /// Removes everything after the first `count` bytes.
+    mutating func remove(from count: Int) { bytes.removeLast(bytes.count - count) }
+
     /// Adds untrusted text, for elements and for attributes in double quotes: on one line, without control characters,
     /// and without characters that override the text direction.
     mutating func text(_ text: String) { SanitizedHTML.escape(PlainText.spaced(text).utf8, into: &bytes) }

@@ -19,6 +19,7 @@ package final class PodcastService: ServicePart {
     nonisolated let driver: CoreDriver
     let tasks: TaskCommands
     nonisolated let verifier: CacheVerifier
+    let chapters: ChapterReader
     let refresher: Refresher
     let subscriptions: Subscriptions
     let searches: Searches
@@ -50,6 +51,7 @@ package final class PodcastService: ServicePart {
         driver = CoreDriver(context, events: events)
         tasks = TaskCommands(driver)
         verifier = CacheVerifier(driver)
+        chapters = ChapterReader(driver)
         searches = Searches(driver)
         found = FoundShows(tasks)
         uploads = Uploads(driver)
@@ -87,6 +89,7 @@ package final class PodcastService: ServicePart {
         resumeWork()
         try uploads.start(isRecovering: recovery != nil)
         driver.start()
+        chapters.start()
     }
 
     /// Stops all work, writes pending copies of the library, and records the bytes that each download has received.
@@ -177,6 +180,8 @@ extension PodcastService: CoreDriver.Owner {
         driver.report(.disconnected(client))
         for episode in episodes { found.closed(episode) }
     }
+
+    func completedFiles() { chapters.start() }
 
     func closed(_ episode: EpisodeID) { found.closed(episode) }
 

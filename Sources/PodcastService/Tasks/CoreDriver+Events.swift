@@ -179,6 +179,7 @@ extension CoreDriver {
                 isVerified: facts.isVerified, fileState: file.flatMap { (try? engine.file($0))?.state?.text },
                 now: now())
             try batch.handle(.completed(key, generation: generation, size: facts.size))
+            batch.whenWritten { [owner] in owner?.completedFiles() }
         case .failed(let key, let error): try batch.handle(.failed(key, error))
         case .upload(let event): try owner?.process(event, &batch)
         // `process(_:)` handles these outside a transaction.

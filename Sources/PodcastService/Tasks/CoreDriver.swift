@@ -28,6 +28,8 @@ final class CoreDriver: ServicePart {
         func renewAddress(of episode: EpisodeID)
         /// Handles a disconnected client that had these episodes open.
         func clientDisconnected(_ client: ClientID, closing episodes: Set<EpisodeID>)
+        /// Handles the completion of episodes' files.
+        func completedFiles()
         /// Handles the close of an episode.
         func closed(_ episode: EpisodeID)
         /// Cancels a task whose client has disconnected; see `TaskCommands.abandon`.

@@ -55,10 +55,15 @@ struct ShowFolder: NodeBehaviour {
         guard let show = try mount.library.folder(id: node.show) else { return nil }
         let entries = try mount.library.entries(of: show.id)
         let episodes = entries.map { FolderSnapshot.Item(name: $0.name, facts: mount.facts(of: $0)) }
+        let totals = try mount.library.totals(of: show.id)
         let files = Self.files.compactMap { kind, name -> FolderSnapshot.Item? in
+            let number = NodeNumber(kind: kind, row: show.id)
+            if let totals, let file = mount.behaviour(of: number) as? any FilledFile {
+                return FolderSnapshot.Item(name: name, facts: file.facts(totals))
+            }
             // `hasStoredFeed` checks whether the daemon has stored the raw feed, without opening the file.
             if kind == .feedXML, !mount.hasStoredFeed(node.show) { return nil }
-            return FolderSnapshot.Item(name: name, bare: NodeNumber(kind: kind, row: show.id))
+            return FolderSnapshot.Item(name: name, bare: number)
         }
         let folders = Sidecar.all.compactMap { sidecar in
             if sidecar.isOptional, !entries.contains(where: sidecar.isOffered) { return FolderSnapshot.Item?.none }
