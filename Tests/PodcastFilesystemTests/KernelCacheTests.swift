@@ -113,7 +113,7 @@ struct KernelCacheTests {
     @Test func aNewRenditionInvalidatesItsNameInEveryFolderOfTheShow() throws {
         var cache = KernelCache()
         let found = cache.terms.lookUp("tide")
-        let term = try #require(found).number
+        let term = try #require(found.number)
         cache.terms.set(found: [.init(podcast: 1, name: "Show")], by: term)
         var place = Self.place
         place.generation = 2

@@ -112,8 +112,8 @@ struct SearchTests {
         var dropped = 0
         for index in 0..<5_000 {
             let found = terms.lookUp("term \(index)")
-            let number = try #require(found).number
-            dropped += found?.dropped.count ?? 0
+            let number = try #require(found.number)
+            dropped += found.dropped.count
             #expect(numbers.updateValue("term \(index)", forKey: number) == nil)
         }
         // The kernel knows all terms, so none is removed. Beyond the capacity, older ones are returned to invalidate.
@@ -123,13 +123,13 @@ struct SearchTests {
         for number in numbers.keys { terms.forget(number, count: 1) }
         for index in 0..<5_000 {
             let found = terms.lookUp("new \(index)")
-            terms.forget(try #require(found).number, count: 1)
+            terms.forget(try #require(found.number), count: 1)
         }
         // The new terms have replaced those that the kernel has forgotten.
         #expect(terms.count <= SearchTerms.capacity)
         #expect(!numbers.keys.contains { terms.name(of: $0) == numbers[$0] })
         let last = terms.lookUp("new 4999")
-        #expect(last?.dropped == [])
+        #expect(last.dropped == [])
     }
 
     @Test func aForgottenTermMakesRoomAtTheLimit() throws {
@@ -137,15 +137,41 @@ struct SearchTests {
         var numbers: [Int] = []
         for index in 0...SearchTerms.capacity {
             let found = terms.lookUp("term \(index)")
-            numbers.append(try #require(found).number)
+            numbers.append(try #require(found.number))
         }
         let refused = terms.lookUp("one more")
-        #expect(refused == nil)
+        #expect(refused.number == nil)
         terms.forget(numbers[5], count: 1)
         let found = terms.lookUp("one more")
-        #expect(found != nil && terms.name(of: numbers[5]) == nil)
+        #expect(found.number != nil && terms.name(of: numbers[5]) == nil)
         let again = terms.lookUp("another")
-        #expect(again == nil)
+        #expect(again.number == nil)
+    }
+
+    /// The kernel forgets names more slowly than another program looks up new ones.
+    @Test func aNameIsInvalidatedOnceHoweverManyFollow() throws {
+        var terms = SearchTerms(limit: 2_000)
+        var known: [Int] = []
+        var dropped: [String] = []
+        for index in 0..<5_000 {
+            let found = terms.lookUp("term \(index)")
+            dropped += found.dropped
+            if let number = found.number { known.append(number) } else { terms.forget(known.removeFirst(), count: 1) }
+        }
+        #expect(terms.count <= 2_000 && known.count > 1_900)
+        #expect(dropped.count > 2_000 && Set(dropped).count == dropped.count)
+    }
+
+    @Test func aNameThatIsUsedAgainIsKept() throws {
+        var terms = SearchTerms()
+        let first = terms.lookUp("first")
+        let number = try #require(first.number)
+        var dropped: [String] = []
+        for index in 0...SearchTerms.capacity { dropped += terms.lookUp("term \(index)").dropped }
+        #expect(dropped.contains("first"))
+        _ = terms.lookUp("first")
+        terms.forget(number, count: 2)
+        #expect(terms.name(of: number) == "first")
     }
 
     @Test func theOldestSearchTermIsInvalidatedAtTheLimit() throws {

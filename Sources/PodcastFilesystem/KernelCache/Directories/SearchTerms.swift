@@ -6,12 +6,12 @@ internal import Transfers
 ///
 /// Each name has a number, from which its node is derived. The number is computed from the name, so that it is the same
 /// after a restart, and stays assigned while the kernel knows the node. If two names collide (among a hundred names,
-/// with a probability of 1 in 50), the later gets the next free number. From `capacity` names on, the names are pruned
-/// each time after half as many new ones: of all but the most recently used, those that the kernel has forgotten are
-/// removed, and the results of the others are dropped, and the caller invalidates these names in the kernel.
+/// with a probability of 1 in 50), the later gets the next free number. After `capacity` new names, and then each time
+/// after half as many, the names are pruned: of all but the most recently used, those that the kernel has forgotten are
+/// removed. The others are *dropped*: their results are removed, the caller invalidates them in the kernel, and they
+/// are removed once the kernel has forgotten them. A name that is used again is no longer dropped.
 struct SearchTerms: Sendable {
-    /// The number of names from which on they are pruned to half of it. A thousand names with fifty results each use
-    /// 10 MB at most.
+    /// The maximum number of names with results. A thousand names with fifty results each use 10 MB at most.
     static let capacity = 1_000
     /// The maximum number of names that the kernel may know at once. Lookups of further names fail.
     private let limit: Int
@@ -24,8 +24,9 @@ struct SearchTerms: Sendable {
         var lookups: UInt64 = 0
         /// The value of `uses` at the last use.
         var used = 0
-        /// The results; `nil` if the folder was not opened, or if they were dropped.
+        /// The results; `nil` if the folder was not opened, or if the name was dropped.
         var found: [FoundFolder]?
+        var isDropped = false
     }
 
     private var terms: [Int: Term] = [:]
@@ -34,25 +35,26 @@ struct SearchTerms: Sendable {
     private var byName: [[UInt8]: Int] = [:]
     /// The number of uses of all names so far.
     private var uses = 0
-    /// The number of names at which the next new one prunes.
-    private var threshold = capacity
+    /// The number of new names before the next one prunes.
+    private var untilPrune = capacity
 
     init(limit: Int = 1 << 13) { self.limit = limit }
 
     /// Looks up a name, and increments its lookup count.
     ///
-    /// - Returns: The name's number, and in `dropped` other names to invalidate; `nil` if the kernel knows too many
-    ///   names.
-    mutating func lookUp(_ name: String) -> (number: Int, dropped: [String])? {
+    /// - Returns: The name's number, or `nil` if the kernel knows too many names; and in `dropped` other names to
+    ///   invalidate.
+    mutating func lookUp(_ name: String) -> (number: Int?, dropped: [String]) {
         uses += 1
         let bytes = Array(name.utf8)
         if let number = byName[bytes] {
             terms[number]?.lookups += 1
-            terms[number]?.used = uses
+            use(number)
             return (number, [])
         }
-        let dropped = terms.count >= threshold ? prune() : []
-        guard terms.count < limit else { return nil }
+        let dropped = untilPrune == 0 ? prune() : []
+        untilPrune -= 1
+        guard terms.count < limit else { return (nil, dropped) }
         var number = Self.hash(bytes)
         while terms[number] != nil { number = (number + 1) % Self.numberCount }
         terms[number] = Term(name: name, lookups: 1, used: uses)
@@ -60,23 +62,34 @@ struct SearchTerms: Sendable {
         return (number, dropped)
     }
 
+    private mutating func use(_ number: Int) {
+        terms[number]?.used = uses
+        terms[number]?.isDropped = false
+    }
+
     /// Removes or drops all but the most recently used names. Called once for half of `capacity` new names, so that a
     /// name costs the same however many the kernel knows.
     ///
-    /// - Returns: The names to invalidate, which the kernel knows. Their numbers stay assigned.
+    /// - Returns: The names to invalidate, which the kernel knows. Each is returned once: at the limit, invalidations
+    ///   of all known names for each new one would take forever.
     private mutating func prune() -> [String] {
+        untilPrune = Self.capacity / 2
         var dropped: [String] = []
-        for (number, term) in terms.sorted(by: { $0.value.used < $1.value.used }).dropLast(Self.capacity / 2) {
+        for (number, term) in terms.sorted(by: { $0.value.used < $1.value.used }).dropLast(untilPrune) {
             if term.lookups == 0 {
-                terms[number] = nil
-                byName[Array(term.name.utf8)] = nil
-            } else {
+                remove(number)
+            } else if !term.isDropped {
                 terms[number]?.found = nil
+                terms[number]?.isDropped = true
                 dropped.append(term.name)
             }
         }
-        threshold = min(limit, max(Self.capacity, terms.count + Self.capacity / 2))
         return dropped
+    }
+
+    private mutating func remove(_ number: Int) {
+        guard let term = terms.removeValue(forKey: number) else { return }
+        byName[Array(term.name.utf8)] = nil
     }
 
     /// Returns the 32-bit FNV-1a hash, xor-folded to 18 bits as its authors recommend.
@@ -87,8 +100,9 @@ struct SearchTerms: Sendable {
 
     /// Subtracts from a node's lookup count.
     mutating func forget(_ number: Int, count: UInt64) {
-        guard let lookups = terms[number]?.lookups else { return }
-        terms[number]?.lookups = lookups - min(count, lookups)
+        guard let term = terms[number] else { return }
+        terms[number]?.lookups -= min(count, term.lookups)
+        if term.isDropped, term.lookups <= count { remove(number) }
     }
 
     func name(of number: Int) -> String? { terms[number]?.name }
@@ -99,7 +113,7 @@ struct SearchTerms: Sendable {
     mutating func set(found: [FoundFolder], by number: Int) {
         uses += 1
         terms[number]?.found = found
-        terms[number]?.used = uses
+        use(number)
     }
 
     /// Returns the folders of a show among the results of all names.

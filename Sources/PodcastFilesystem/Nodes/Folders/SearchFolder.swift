@@ -27,10 +27,9 @@ struct SearchFolder: NodeBehaviour {
     /// others in any folder. Throws ENFILE if the kernel knows too many names.
     func find(_ name: String) throws -> Entry? {
         guard node == .search, !name.isEmpty, name.utf8.first != UInt8(ascii: ".") else { return nil }
-        guard let (number, dropped) = mount.state.withLock({ $0.kernel.terms.lookUp(name) }) else {
-            throw Errno.tooManyOpenFilesInSystem
-        }
+        let (number, dropped) = mount.state.withLock { $0.kernel.terms.lookUp(name) }
         mount.send(dropped.map { .entry(parent: .search, name: $0) })
+        guard let number else { throw Errno.tooManyOpenFilesInSystem }
         return try mount.entry(of: NodeNumber(kind: .term, row: Int64(number)))
     }
 
