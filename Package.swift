@@ -11,8 +11,8 @@ let strict: [SwiftSetting] = [
 
 /// Returns a library target with the settings `strict`. CI refuses an import of a module that is not in `dependencies`
 /// (`--explicit-target-dependency-import-check error`).
-func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func target(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
@@ -53,7 +53,7 @@ let package = Package(
         target("PodcastProtocol", ["Transfers", "CLinux", "Platform"]),
 
         // The parsers of feeds, the library, and the pages made from it.
-        target("PodcastFeed", ["Platform"]),
+        target("PodcastFeed", ["Platform"], resources: [.embedInCode("Resources/entities.txt")]),
         target("PodcastLibrary", ["PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CLinux", grdb]),
         target(
             "PodcastPages", ["PodcastLibrary", "PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CLibXML2"]),

@@ -56,7 +56,7 @@ package final class FeedParser {
 
     /// Parses a complete document.
     ///
-    /// - Throws: ``FeedError`` if it is not a feed.
+    /// - Throws: ``DocumentError`` if it is not a feed.
     package static func parse(
         _ bytes: [UInt8], contentType: String? = nil, base: String? = nil, limits: FeedLimits = .standard
     ) throws -> Feed {
@@ -84,62 +84,39 @@ package final class FeedParser {
 
     /// Finishes the document and returns the feed.
     ///
-    /// - Throws: ``FeedError`` if it is not a feed. A feed without items is valid.
-    package func finish() throws -> Feed {
-        do {
-            return try finishFeed()
-        } catch {
-            throw foreignFormat.map(FeedError.file) ?? error
-        }
-    }
+    /// - Throws: ``DocumentError`` if it is not a feed. A feed without items is valid.
+    package func finish() throws -> Feed { try finish(expecting: .feed).head }
 
-    /// The name of the file format that the first bytes show, with an article, such as `an MP3 file`; `nil` for text.
-    var foreignFormat: String? { FileSignature.name(of: beginning) }
-
-    private func finishFeed() throws -> Feed {
-        switch finishDocument() {
-        case .empty: throw FeedError.empty
-        case .html(let title): throw FeedError.html(title: title)
-        case .text(let beginning): throw FeedError.notXML(beginning: beginning)
-        case .json(let bytes):
-            var reader = JSONFeed(base: base, limits: limits, onItem: onItem)
-            return try reader.feed(from: bytes, isCut: isFull, diagnostics: decoder.diagnostics + diagnostics)
-        case .unreadable(let line, let message): throw FeedError.unreadable(line: line, message: message)
-        case .feed(let feed): return feed
-        case .subscriptions(let root, _, _), .otherXML(let root): throw FeedError.notAFeed(root: root)
-        }
-    }
-
-    /// The type of a complete document, with its content.
-    enum Document {
-        case empty
-        case html(title: String?)
-        /// Neither XML nor JSON.
-        case text(beginning: String)
-        case json([UInt8])
-        /// XML that could not be parsed up to its root element.
-        case unreadable(line: Int, message: String)
-        case feed(Feed)
-        /// OPML; `head` contains the document's title and the diagnostics.
-        case subscriptions(root: String, head: Feed, OutlineList)
-        case otherXML(root: String)
-    }
-
-    /// Finishes the document and returns its type.
-    func finishDocument() -> Document {
+    /// Finishes the document, and returns the feed or the list of subscriptions.
+    ///
+    /// - Returns: For a list of subscriptions, `head` contains the document's title and the diagnostics.
+    /// - Throws: ``DocumentError`` if the document is of another kind.
+    func finish(expecting kind: DocumentError.Kind) throws -> (head: Feed, outlines: OutlineList) {
         decoder.finish { clean($0) }
         cleaner.finish(into: &block)
         deliver(isLast: true)
-        switch phase {
-        case .undecided: return .empty
-        case .html(let page): return .html(title: DocumentHead.htmlTitle(page))
-        case .other(let beginning): return .text(beginning: beginning)
-        case .json(let bytes): return .json(bytes)
-        case .xml(let parser): return finish(parser)
+        do {
+            switch phase {
+            case .undecided: throw DocumentError.Problem.empty
+            case .html(let page): throw DocumentError.Problem.html(title: DocumentHead.htmlTitle(page))
+            case .other(let beginning): throw DocumentError.Problem.notXML(beginning: beginning)
+            case .json(let bytes):
+                guard kind == .feed else { throw DocumentError.Problem.json("") }
+                var reader = JSONFeed(base: base, limits: limits, onItem: onItem)
+                let diagnostics = decoder.diagnostics + diagnostics
+                return (try reader.feed(from: bytes, isCut: isFull, diagnostics: diagnostics), OutlineList())
+            case .xml(let parser): return try finish(parser, expecting: kind)
+            }
+        } catch let problem as DocumentError.Problem {
+            // The format of a document that is not as expected, which its first bytes may show.
+            let format = FileSignature.name(of: beginning).map(DocumentError.Problem.file)
+            throw DocumentError(format ?? problem, expected: kind)
         }
     }
 
-    private func finish(_ parser: XMLDocument) -> Document {
+    private func finish(
+        _ parser: XMLDocument, expecting expected: DocumentError.Kind
+    ) throws -> (head: Feed, outlines: OutlineList) {
         if isFull {
             parser.scanner.withReader { reader in
                 reader.stop("the document is larger than \(limits.bytes) bytes; the rest is ignored")
@@ -154,12 +131,14 @@ package final class FeedParser {
             )
         }
         guard let root = result.root else {
-            return .unreadable(line: result.line, message: "there is no element")
+            throw DocumentError.Problem.unreadable(line: result.line, message: "there is no element")
         }
-        switch result.kind {
-        case .feed: return .feed(result.feed)
-        case .subscriptions: return .subscriptions(root: root, head: result.feed, result.outlines)
-        case .other: return root.lowercased() == "html" ? .html(title: nil) : .otherXML(root: root)
+        switch (result.kind, expected) {
+        case (.feed, .feed), (.subscriptions, .subscriptions): return (result.feed, result.outlines)
+        case (.feed, .subscriptions): throw DocumentError.Problem.feed(title: result.feed.title)
+        default:
+            throw root.lowercased() == "html"
+                ? DocumentError.Problem.html(title: nil) : DocumentError.Problem.root(root)
         }
     }
 

@@ -16,7 +16,7 @@ import Testing
 
     @Test(arguments: ["", "  \n\t ", "\u{FEFF}", String(repeating: "\n", count: 50_000)])
     func documentWithoutContentIsEmpty(text: String) {
-        #expect(throws: FeedError.empty) { try parse(text) }
+        #expect(throws: DocumentError(.empty, expected: .feed)) { try parse(text) }
     }
 
     @Test func webPageIsAnErrorThatNamesItsTitle() {
@@ -27,26 +27,26 @@ import Testing
                 + "xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>Please &amp; log in</title></head></html>",
         ]
         for page in pages {
-            #expect(throws: FeedError.html(title: "Please & log in")) { try parse(page) }
+            #expect(throws: DocumentError(.html(title: "Please & log in"), expected: .feed)) { try parse(page) }
         }
-        #expect(throws: FeedError.html(title: nil)) { try parse("<html><body>502</body></html>") }
-        #expect(FeedError.html(title: "Log in").description.contains("“Log in”"))
+        #expect(throws: DocumentError(.html(title: nil), expected: .feed)) { try parse("<html><body>502</body></html>") }
+        #expect(DocumentError(.html(title: "Log in"), expected: .feed).description.contains("“Log in”"))
     }
 
     @Test func otherXMLIsAnErrorThatNamesItsRoot() {
-        #expect(throws: FeedError.notAFeed(root: "rxx")) { try parse("<?xml version='1.0'?><rxx><item/></rxx>") }
-        #expect(throws: FeedError.notAFeed(root: "opml")) { try parse("<opml version='2.0'><body/></opml>") }
-        #expect(FeedError.notAFeed(root: "opml").description.contains("podfs import"))
+        #expect(throws: DocumentError(.root("rxx"), expected: .feed)) { try parse("<?xml version='1.0'?><rxx><item/></rxx>") }
+        #expect(throws: DocumentError(.root("opml"), expected: .feed)) { try parse("<opml version='2.0'><body/></opml>") }
+        #expect(DocumentError(.root("opml"), expected: .feed).description.contains("podfs import"))
     }
 
     @Test func plainTextIsAnErrorThatQuotesIt() {
-        #expect(throws: FeedError.notXML(beginning: "error code: 1020")) { try parse("error code: 1020\n") }
+        #expect(throws: DocumentError(.notXML(beginning: "error code: 1020"), expected: .feed)) { try parse("error code: 1020\n") }
     }
 
     @Test func jsonWithoutItemsIsAnError() {
         for text in ["{}", "[1,2]", "{\"items\":", "{\"error\":\"no such show\"}"] {
-            let error = #expect(throws: FeedError.self) { try parse(text) }
-            guard case .notAJSONFeed = error else {
+            let error = #expect(throws: DocumentError.self) { try parse(text) }
+            guard case .json = error?.problem else {
                 Issue.record("\(text): \(String(describing: error))")
                 continue
             }

@@ -5,12 +5,12 @@ import Testing
 
 /// The errors for documents that are not feeds, which name the kind of the document.
 struct FileSignatureTests {
-    private func error(_ bytes: [UInt8], contentType: String? = nil) -> FeedError? {
+    private func error(_ bytes: [UInt8], contentType: String? = nil) -> DocumentError.Problem? {
         do {
             _ = try FeedParser.parse(bytes, contentType: contentType)
             return nil
         } catch {
-            return error as? FeedError
+            return (error as? DocumentError)?.problem
         }
     }
 
@@ -21,7 +21,7 @@ struct FileSignatureTests {
         ("PK\u{3}\u{4}", "a ZIP archive"), ("#EXTM3U\n1.mp3\n", "a playlist"), ("WEBVTT\n\n", "a transcript"),
     ]) func aKnownFileIsNamed(beginning: String, name: String) {
         #expect(error(Array(beginning.utf8) + [UInt8](repeating: 0x20, count: 40)) == .file(name))
-        #expect(FeedError.file(name).description.hasPrefix("this is \(name), not a feed"))
+        #expect(DocumentError(.file(name), expected: .feed).description.hasPrefix("this is \(name), not a feed"))
     }
 
     @Test func audioFramesAndImagesAreNamed() {
@@ -44,7 +44,7 @@ struct FileSignatureTests {
 
     @Test func textHasErrorsOfItsOwn() {
         #expect(error(Array("error code: 1020\n".utf8)) == .notXML(beginning: "error code: 1020"))
-        #expect(error(Array("<rxx/>".utf8)) == .notAFeed(root: "rxx"))
+        #expect(error(Array("<rxx/>".utf8)) == .root("rxx"))
         // Stray bytes of a broken server script before a feed are ignored.
         let feed = "<rss version='2.0'><channel><title>T</title></channel></rss>"
         #expect(error([0x1F, 0x8B] + Array(feed.utf8)) == nil)
@@ -52,6 +52,6 @@ struct FileSignatureTests {
 
     @Test func anImageIsNotAListOfSubscriptions() {
         let bytes = [0x89, 0x50, 0x4E, 0x47] + [UInt8](repeating: 1, count: 9)
-        #expect(throws: OPMLError.file("a PNG image")) { try OPML.parse(bytes) }
+        #expect(throws: DocumentError(.file("a PNG image"), expected: .subscriptions)) { try OPML.parse(bytes) }
     }
 }

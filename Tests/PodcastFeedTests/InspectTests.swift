@@ -6,9 +6,9 @@ import Testing
 /// The completeness of `inspect --json`: each stored property of the model is in its output.
 @Suite struct InspectTests {
     /// Returns the JSON members of a value of the model.
-    private func object(_ value: some JSONWritable) throws -> [String: Any] {
+    private func object(_ value: some JSONObject) throws -> [String: Any] {
         var writer = JSONWriter()
-        value.write(to: &writer)
+        value.writeJSON(to: &writer)
         return try #require(try JSONSerialization.jsonObject(with: Data(writer.bytes)) as? [String: Any])
     }
 
@@ -28,7 +28,7 @@ import Testing
         return name
     }
 
-    private func expectEveryProperty(_ value: some JSONWritable) throws {
+    private func expectEveryProperty(_ value: some JSONObject) throws {
         let members = Set(try object(value).keys)
         for child in Mirror(reflecting: value).children {
             let name = memberName(child.label ?? "")

@@ -113,26 +113,27 @@ import Testing
     }
 
     @Test func otherDocumentsAreErrorsThatNameTheirKind() {
-        let cases: [(String, OPMLError, String)] = [
+        let cases: [(String, DocumentError.Problem, String)] = [
             ("", .empty, "empty"),
             (" \n", .empty, "empty"),
             ("<!DOCTYPE html><title>Log in</title>", .html(title: "Log in"), "a web page (“Log in”)"),
             ("<html><body/></html>", .html(title: nil), "a web page"),
             ("<rss><channel><title>T</title></channel></rss>", .feed(title: "T"), "a feed (“T”)"),
             ("<feed xmlns=\"http://www.w3.org/2005/Atom\"/>", .feed(title: nil), "podfs subscribe"),
-            ("{\"items\":[]}", .json, "JSON"),
-            ("<plist version=\"1.0\"><dict/></plist>", .otherXML(root: "plist"), "<plist>"),
+            ("{\"items\":[]}", .json(""), "JSON"),
+            ("<plist version=\"1.0\"><dict/></plist>", .root("plist"), "<plist>"),
             (
                 "https://one.example/rss\nhttps://two.example/rss\n",
                 .notXML(beginning: "https://one.example/rss https://two.example/rss"), "begins with"
             ),
         ]
-        for (text, error, part) in cases {
+        for (text, problem, part) in cases {
+            let error = DocumentError(problem, expected: .subscriptions)
             #expect(throws: error) { try parse(text) }
             #expect(error.description.contains(part))
         }
-        let error = #expect(throws: OPMLError.self) { try parse("<?xml version=\"1.0\"?>\n<>") }
-        guard case .unreadable = error else {
+        let error = #expect(throws: DocumentError.self) { try parse("<?xml version=\"1.0\"?>\n<>") }
+        guard case .unreadable = error?.problem else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -141,7 +142,7 @@ import Testing
 
     @Test func listGivenAsAFeedIsAnErrorThatNamesImport() {
         for text in ["<opml><body/></opml>", "<OPML/>"] {
-            let error = #expect(throws: FeedError.self) { try FeedParser.parse(Array(text.utf8)) }
+            let error = #expect(throws: DocumentError.self) { try FeedParser.parse(Array(text.utf8)) }
             #expect(error?.description.contains("podfs import") == true)
         }
     }

@@ -25,7 +25,7 @@ import Testing
         let feed: Feed
         do {
             feed = try FeedParser.parse(bytes)
-        } catch let error as FeedError {
+        } catch let error as DocumentError {
             // The folder may also contain documents that are not feeds. They lack the root element of a feed, or are
             // HTML.
             let text = String(decoding: bytes.prefix(4096), as: UTF8.self).lowercased()

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Platform
 
 /// A left-to-right reader of the words and numbers of a date.
@@ -23,7 +24,7 @@ struct DateReader {
 
     private enum Zone {
         case offset(Int)
-        case rule(TimeZoneRule)
+        case named(TimeZone)
     }
 
     init(bytes: FeedBytes) {
@@ -69,7 +70,7 @@ struct DateReader {
         let offset =
             switch zone {
             case .offset(let offset): offset
-            case .rule(let rule): rule.offset(year: year.value, localSeconds: local.seconds)
+            case .named(let zone): zone.offset(atLocal: local.seconds)
             case nil: 0
             }
         return PublicationDate(seconds: local.seconds - Int64(offset), offset: offset)
@@ -284,7 +285,7 @@ struct DateReader {
     private mutating func readZone(_ word: Substring, from start: Int) -> Bool {
         guard zone == nil else { return true }
         if let name = DateWord.seasonalZones[word] {
-            zone = TimeZoneRule.named(name).map(Zone.rule)
+            zone = TimeZone(identifier: name).map(Zone.named)
             assumption = "“\(word.uppercased())” is read as summer or winter time according to the date"
             return true
         }
@@ -295,8 +296,8 @@ struct DateReader {
         if index < bytes.count, bytes[index] == UInt8(ascii: "/") {
             while index < bytes.count, bytes[index].isLetter || "/_-+".utf8.contains(bytes[index]) { index += 1 }
             let name = String(decoding: bytes[start..<index], as: UTF8.self)
-            zone = TimeZoneRule.named(Substring(name)).map(Zone.rule)
-            assumption = zone == nil ? Self.unknown(name) : "its offset is that of \(name) by today's rules"
+            zone = TimeZone(identifier: name).map(Zone.named)
+            assumption = zone == nil ? Self.unknown(name) : "its offset is that of \(name)"
             return true
         }
         let known = DateWord(word)
@@ -348,5 +349,14 @@ private struct Numbers {
         numbers[count] = number
         count += 1
         return true
+    }
+}
+
+extension TimeZone {
+    /// Returns the UTC offset in seconds at a local time, in seconds since 1970-01-01.
+    fileprivate func offset(atLocal seconds: Int64) -> Int {
+        // The offset of the time as if it were UTC is right except within hours of a change of the zone's rule.
+        let estimate = secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))
+        return secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds) - Double(estimate)))
     }
 }

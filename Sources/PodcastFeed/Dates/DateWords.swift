@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Platform
 
 /// The meaning of a word in a date.
@@ -28,21 +29,66 @@ struct DateWord {
         self.weekdays = weekdays
     }
 
+    private func union(_ other: DateWord?) -> DateWord {
+        DateWord(months: months | (other?.months ?? 0), weekdays: weekdays | (other?.weekdays ?? 0))
+    }
+
     private static func english(_ word: Substring) -> Int? {
         englishMonths.firstIndex { $0 == word }
     }
 
     fileprivate static let englishMonths = GregorianDay.monthNames.map { Substring($0.lowercased()) }
 
+    /// The languages of the European Union, Russian, Ukrainian and Turkish.
+    private static let languages = [
+        "bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "ga", "hr", "hu", "it", "lt", "lv", "mt", "nl",
+        "pl", "pt", "ro", "ru", "sk", "sl", "sv", "tr", "uk",
+    ]
+
+    /// The words in the names and abbreviations of months and weekdays in `languages`, in each of their `spellings`.
     private static let table: [Substring: DateWord] = {
         var table: [Substring: DateWord] = [:]
-        let words = DateNameTable.text.split(whereSeparator: \.isWhitespace)
-        for index in stride(from: 0, to: words.count - 2, by: 3) {
-            table[words[index]] = DateWord(
-                months: Int(words[index + 1], radix: 16) ?? 0, weekdays: Int(words[index + 2], radix: 16) ?? 0)
+        func add(_ name: String, _ word: DateWord) {
+            for spelling in spellings(of: name.lowercased()) {
+                for part in spelling.split(whereSeparator: { !$0.isLetter }) where part.count > 1 {
+                    table[part] = word.union(table[part])
+                }
+            }
+        }
+        let formatter = DateFormatter()
+        for language in languages {
+            formatter.locale = Locale(identifier: language)
+            for names in [
+                formatter.monthSymbols, formatter.shortMonthSymbols, formatter.standaloneMonthSymbols,
+                formatter.shortStandaloneMonthSymbols,
+            ] {
+                for (month, name) in names.enumerated() { add(name, DateWord(months: 1 << month, weekdays: 0)) }
+            }
+            for names in [
+                formatter.weekdaySymbols, formatter.shortWeekdaySymbols, formatter.standaloneWeekdaySymbols,
+                formatter.shortStandaloneWeekdaySymbols,
+            ] {
+                // Foundation's week begins on Sunday.
+                for (day, name) in names.enumerated() {
+                    add(name, DateWord(months: 0, weekdays: 1 << ((day + 6) % 7)))
+                }
+            }
         }
         return table
     }()
+
+    /// Returns a name with its accents, without them, and with two letters for each umlaut.
+    private static func spellings(of name: String) -> [String] {
+        let scalars = name.decomposedStringWithCanonicalMapping.unicodeScalars
+        let plain = scalars.filter { $0.properties.generalCategory != .nonspacingMark }.map { strokes[$0] ?? $0 }
+        return [
+            name, String(String.UnicodeScalarView(plain)),
+            zip("äöü", "aou").reduce(name) { $0.replacing(String($1.0), with: "\($1.1)e") },
+        ]
+    }
+
+    /// Letters whose stroke or missing dot is not a combining mark.
+    private static let strokes: [Unicode.Scalar: Unicode.Scalar] = ["ł": "l", "ı": "i", "ø": "o", "ħ": "h"]
 
     /// The prefixes of the table's words, from three characters on, because publishers abbreviate freely. A prefix that
     /// several words share names the months and weekdays of all of them.
@@ -50,9 +96,7 @@ struct DateWord {
         var abbreviations: [Substring: DateWord] = [:]
         for (name, word) in table where name.count > 3 {
             for length in 3..<name.count {
-                let known = abbreviations[name.prefix(length)] ?? DateWord(months: 0, weekdays: 0)
-                abbreviations[name.prefix(length)] = DateWord(
-                    months: known.months | word.months, weekdays: known.weekdays | word.weekdays)
+                abbreviations[name.prefix(length)] = word.union(abbreviations[name.prefix(length)])
             }
         }
         return abbreviations
@@ -89,7 +133,7 @@ struct DateWord {
     }()
 
     /// The IANA zones of abbreviations that mean summer time or winter time, depending on the date.
-    static let seasonalZones: [Substring: Substring] = [
+    static let seasonalZones: [Substring: String] = [
         "et": "America/New_York", "ct": "America/Chicago", "mt": "America/Denver", "pt": "America/Los_Angeles",
         "akt": "America/Anchorage", "at": "America/Halifax",
     ]

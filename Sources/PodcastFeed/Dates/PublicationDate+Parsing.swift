@@ -3,8 +3,8 @@ extension PublicationDate {
     ///
     /// Accepts RFC 822 and its successors (without a weekday or with any, even a wrong one; two-digit years; no
     /// seconds; named zones), ISO 8601 and RFC 3339, `asctime`, American `January 2, 2024 3:04 PM`, and these with the
-    /// month names of the languages of ``DateNameTable``, or as written in Chinese, Japanese and Korean. An invalid
-    /// time is never corrected, because a wrong guess could change the order of the episodes.
+    /// month names of the languages of ``DateWord``, or as written in Chinese, Japanese and Korean. An invalid time is
+    /// never corrected, because a wrong guess could change the order of the episodes.
     package init?(parsing text: some StringProtocol) {
         var text = String(text)
         guard let read = text.withUTF8({ PublicationDate.read($0) }) else { return nil }

@@ -65,7 +65,8 @@ enum DocumentEncoding: Equatable {
     /// Returns a guess for text that is not UTF-8, although it has no label or is labeled as UTF-8; `nil` if the text
     /// is to be read as ``utf8``.
     private static func guessed(_ head: [UInt8], label: String? = nil) -> Detection? {
-        guard looksLikeUTF8(head) == false, isHardlyUTF8(head), let name = EncodingGuess(head).name else { return nil }
+        let (valid, invalid) = counts(head)
+        guard invalid > valid, let name = EncodingGuess(head).name else { return nil }
         let problem =
             label.map { "the document is labelled “\($0)”, but its text is not UTF-8" }
             ?? "the text is not UTF-8 and declares no encoding"
@@ -116,31 +117,15 @@ enum DocumentEncoding: Equatable {
     }
 
     /// Returns `true` if there are non-ASCII characters and all are UTF-8, `false` if some are not, `nil` if there are
-    /// none. A character cut at the end of the head is ignored.
+    /// none.
     private static func looksLikeUTF8(_ head: [UInt8]) -> Bool? {
-        var found: Bool?
-        var index = 0
-        while index < head.count {
-            if head[index] < 0x80 {
-                index += 1
-                continue
-            }
-            let length = head.withUnsafeBytes {
-                UTF8Cleaner.sequenceLength(UnsafeRawBufferPointer(rebasing: $0[index...]))
-            }
-            switch length {
-            case .complete(let count):
-                found = true
-                index += count
-            case .incomplete: return found
-            case .invalid: return false
-            }
-        }
-        return found
+        let (valid, invalid) = counts(head)
+        return invalid > 0 ? false : valid > 0 ? true : nil
     }
 
-    /// Whether the invalid non-ASCII bytes outnumber the valid non-ASCII characters.
-    private static func isHardlyUTF8(_ head: [UInt8]) -> Bool {
+    /// Counts the non-ASCII characters of UTF-8, and the non-ASCII bytes that are not UTF-8. A character cut at the end
+    /// of the head is ignored.
+    private static func counts(_ head: [UInt8]) -> (valid: Int, invalid: Int) {
         var (valid, invalid, index) = (0, 0, 0)
         while index < head.count {
             if head[index] < 0x80 {
@@ -150,13 +135,13 @@ enum DocumentEncoding: Equatable {
             let length = head.withUnsafeBytes {
                 UTF8Cleaner.sequenceLength(UnsafeRawBufferPointer(rebasing: $0[index...]))
             }
-            if case .complete(let count) = length {
-                (valid, index) = (valid + 1, index + count)
-            } else {
-                (invalid, index) = (invalid + 1, index + 1)
+            switch length {
+            case .complete(let count): (valid, index) = (valid + 1, index + count)
+            case .invalid: (invalid, index) = (invalid + 1, index + 1)
+            case .incomplete: return (valid, invalid)
             }
         }
-        return invalid > valid
+        return (valid, invalid)
     }
 
     /// Labels read as Windows-1252, as in browsers (WHATWG Encoding, section 4.2).

@@ -32,13 +32,13 @@ struct JSONFeed {
     /// - Parameters:
     ///   - isCut: Whether `bytes` is only the beginning of the document.
     ///   - diagnostics: The diagnostics of the steps before this one, such as the detection of the encoding.
-    /// - Throws: ``FeedError/notAJSONFeed(_:)``.
+    /// - Throws: ``DocumentError/Problem/json(_:)``.
     mutating func feed(from bytes: [UInt8], isCut: Bool, diagnostics: [Diagnostic]) throws -> Feed {
         feed.diagnostics = diagnostics
         var scanner = JSONScanner(bytes)
         let first = scanner.peek()
         guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else {
-            throw FeedError.notAJSONFeed("its outermost value is not an object")
+            throw DocumentError.Problem.json("its outermost value is not an object")
         }
         do {
             if first == UInt8(ascii: "[") {
@@ -46,7 +46,7 @@ struct JSONFeed {
                 // An array of other values is not a list of videos; an empty array may be a list of videos.
                 let isEmpty = itemCount == 0 && !hasOtherValues
                 guard isEmpty || hasMedia else {
-                    throw FeedError.notAJSONFeed("it is a list, but nothing in it names a video")
+                    throw DocumentError.Problem.json("it is a list, but nothing in it names a video")
                 }
             } else {
                 try scanner.members { scanner, name in try member(name, &scanner) }
@@ -57,13 +57,13 @@ struct JSONFeed {
                 feed.isCut = true
             } else {
                 guard itemCount > 0 else {
-                    throw FeedError.notAJSONFeed("line \(fault.line) is not valid JSON")
+                    throw DocumentError.Problem.json("line \(fault.line) is not valid JSON")
                 }
                 diagnose("the JSON cannot be read from here; the rest is ignored", line: fault.line)
                 feed.isCut = true
             }
         }
-        guard hasItems else { throw FeedError.notAJSONFeed("it has no list “items” or “videos”") }
+        guard hasItems else { throw DocumentError.Problem.json("it has no list “items” or “videos”") }
         for index in feed.items.indices where feed.items[index].author == feed.author { feed.items[index].author = nil }
         return feed
     }

@@ -149,22 +149,3 @@ struct JSONWriter {
         }
     }
 }
-
-// Optional values: `nil` is written as `null`.
-extension JSONWriter {
-    mutating func string(orNull value: String?) {
-        if let value { string(value) } else { null() }
-    }
-
-    mutating func int(orNull value: (some BinaryInteger)?) {
-        if let value { int(Int64(clamping: value)) } else { null() }
-    }
-
-    mutating func double(orNull value: Double?) {
-        if let value { double(value) } else { null() }
-    }
-
-    mutating func bool(orNull value: Bool?) {
-        if let value { bool(value) } else { null() }
-    }
-}

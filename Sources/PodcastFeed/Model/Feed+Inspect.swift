@@ -18,7 +18,7 @@ package extension Feed {
         try writeInspectJSON(leading: leading, to: write) { writer in
             for item in items {
                 writer.element()
-                item.write(to: &writer)
+                item.writeJSON(to: &writer)
                 if writer.bytes.count >= InspectedItems.pieceSize { try write(writer.drain()) }
             }
         }
@@ -45,54 +45,29 @@ package extension Feed {
             writer.name(escaping: name)
             value.write(to: &writer)
         }
-        writeFacts(to: &writer)
+        writer.members(facts)
         writer.name("items")
         writer.beginArray()
         try writeItems(&writer)
         writer.endArray()
-        writer.name("diagnostics")
-        writer.array(diagnostics) { $0.write(to: &$1) }
+        writer.members(["diagnostics": diagnostics])
         writer.endObject()
         writer.breakLine()
         try write(writer.drain())
     }
 
-    /// Writes the members before the items.
-    private func writeFacts(to writer: inout JSONWriter) {
-        writer.member("format", format.rawValue)
-        writer.member("title", title)
-        writer.member("link", link)
-        writer.member("description", description)
-        writer.member("language", language)
-        writer.member("image", image)
-        writer.member("author", author)
-        writer.member("guid", guid)
-        writer.member("type", type)
-        writer.member("explicit", explicit)
-        writer.member("blocked", isBlocked)
-        writer.member("new_feed_url", newFeedURL)
-        writer.member("next", next)
-        writer.member("previous_archive", previousArchive)
-        writer.member("update_interval", updateInterval)
-        writer.member("update_rule", updateRule)
-        writer.member("uses_podping", usesPodping)
-        writer.member("skip_hours", skipHours) { $1.int(Int64($0)) }
-        writer.member("skip_days", skipDays) { $1.string($0) }
-        writer.member("complete", isComplete)
-        writer.member("locked", isLocked)
-        writer.member("locked_owner", lockedOwner)
-        writer.member("medium", medium)
-        writer.member("blocks", blocks)
-        writer.member("persons", persons)
-        writer.member("funding", funding)
-        writer.member("trailers", trailers)
-        writer.member("podroll", podroll)
-        writer.member("publisher", publisher)
-        writer.member("tags", tags.isEmpty ? nil : tags)
-        writer.member("live_items", liveItems)
-        writer.member("categories", categories) { $1.string($0) }
-        writer.member("cut", isCut)
-        writer.member("unplayable", unplayable)
+    /// The members before the items.
+    private var facts: JSONMembers {
+        [
+            "format": format.rawValue, "title": title, "link": link, "description": description, "language": language,
+            "image": image, "author": author, "guid": guid, "type": type, "explicit": explicit, "blocked": isBlocked,
+            "new_feed_url": newFeedURL, "next": next, "previous_archive": previousArchive,
+            "update_interval": updateInterval, "update_rule": updateRule, "uses_podping": usesPodping,
+            "skip_hours": skipHours, "skip_days": skipDays, "complete": isComplete, "locked": isLocked,
+            "locked_owner": lockedOwner, "medium": medium, "blocks": blocks, "persons": persons, "funding": funding,
+            "trailers": trailers, "podroll": podroll, "publisher": publisher, "tags": tags.isEmpty ? nil : tags,
+            "live_items": liveItems, "categories": categories, "cut": isCut, "unplayable": unplayable,
+        ]
     }
 }
 
@@ -115,7 +90,7 @@ package struct InspectedItems {
     package mutating func append(_ item: Item) {
         isEmpty = false
         writer.element()
-        item.write(to: &writer)
+        item.writeJSON(to: &writer)
         guard writer.bytes.count >= Self.pieceSize else { return }
         pieces.append(writer.drain())
         writer.reserve(Self.pieceSize + Self.pieceSize / 8)

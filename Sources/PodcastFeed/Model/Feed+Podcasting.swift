@@ -28,17 +28,10 @@ package struct Soundbite: Sendable, Equatable, Codable {
 
 /// A trailer of a show or a season (`podcast:trailer`).
 package struct Trailer: Sendable, Equatable, Codable {
-    package var title: String?
     package var media: Enclosure
+    package var title: String?
     package var published: PublicationDate?
     package var season: Int?
-
-    package init(media: Enclosure, title: String? = nil, published: PublicationDate? = nil, season: Int? = nil) {
-        self.media = media
-        self.title = title
-        self.published = published
-        self.season = season
-    }
 }
 
 /// A live stream (`podcast:liveItem`).
@@ -82,14 +75,11 @@ package struct AlternateEnclosure: Sendable, Equatable {
     package var relation: String?
     package var codecs: String?
     /// Whether this is the same file as the item's enclosure, according to the publisher.
-    package var isDefault: Bool
-    package var sources: [Source]
+    package var isDefault = false
+    package var sources: [Source] = []
     package var integrity: Integrity?
 
-    package init() {
-        isDefault = false
-        sources = []
-    }
+    package init() {}
 
     /// The sources with an http or https URL.
     package var enclosures: [Enclosure] {

@@ -38,22 +38,22 @@ package struct Feed: Sendable, Equatable {
     package var previousArchive: String?
     /// Whether the publisher says that there will be no more episodes (`itunes:complete`, `podcast:updateFrequency
     /// complete`, JSON Feed's `expired`).
-    package var isComplete: Bool
+    package var isComplete = false
     /// `podcast:locked`: whether other platforms are asked not to import the feed.
     package var isLocked: Bool?
     /// `podcast:medium`, lower case: `podcast`, `music`, `audiobook`, `video`, …
     package var medium: String?
     /// The people of the show (`podcast:person`); those of an item replace them.
-    package var persons: [Person]
-    package var funding: [Funding]
-    package var trailers: [Trailer]
+    package var persons: [Person] = []
+    package var funding: [Funding] = []
+    package var trailers: [Trailer] = []
     /// Live streams (`podcast:liveItem`). They are not episodes, because a live stream is not a file.
-    package var liveItems: [LiveItem]
-    package var categories: [String]
+    package var liveItems: [LiveItem] = []
+    package var categories: [String] = []
     /// Further `podcast:` elements of the show.
-    package var tags: PodcastTags
+    package var tags = PodcastTags()
     /// Shows that the publisher recommends (`podcast:podroll`).
-    package var podroll: [RemoteItem]
+    package var podroll: [RemoteItem] = []
     /// The publisher's own feed, which lists its shows (`podcast:publisher`).
     package var publisher: RemoteItem?
     /// The mail address to ask for permission to import a locked feed (`podcast:locked owner`).
@@ -61,39 +61,22 @@ package struct Feed: Sendable, Equatable {
     package var updateRule: UpdateRule?
     /// Whether the publisher announces changes by Podping, so that polling is unnecessary.
     package var usesPodping: Bool?
-    package var blocks: [PlatformBlock]
+    package var blocks: [PlatformBlock] = []
     /// The hours of the day in UTC, 0 to 23, in which the feed does not change (RSS's `skipHours`).
-    package var skipHours: [Int]
+    package var skipHours: [Int] = []
     /// The days of the week on which the feed does not change (RSS's `skipDays`): English names, lower case.
-    package var skipDays: [String]
-    package var items: [Item]
+    package var skipDays: [String] = []
+    package var items: [Item] = []
     /// The number of items without playable enclosures; they are not episodes.
-    package var unplayable: Int
+    package var unplayable = 0
     /// Whether the document was truncated or not parsed to its end, so that an item missing here may still be in the
     /// feed.
-    package var isCut: Bool
-    package var diagnostics: [Diagnostic]
+    package var isCut = false
+    package var diagnostics: [Diagnostic] = []
     /// Whether all items of the show are present. If so, an episode that is not among them has left the feed.
     package var isWhole: Bool { next == nil && !isCut }
 
-    package init(format: Format) {
-        self.format = format
-        self.isComplete = false
-        self.isCut = false
-        self.unplayable = 0
-        self.persons = []
-        self.funding = []
-        self.trailers = []
-        self.liveItems = []
-        self.categories = []
-        self.tags = PodcastTags()
-        self.podroll = []
-        self.blocks = []
-        self.skipHours = []
-        self.skipDays = []
-        self.items = []
-        self.diagnostics = []
-    }
+    package init(format: Format) { self.format = format }
 }
 
 /// One item of a feed: an episode.
@@ -123,37 +106,27 @@ package struct Item: Sendable, Equatable {
     /// The author of this episode. In `Feed.items` it is `nil` if it would only repeat the show's author.
     package var author: String?
     /// The playable enclosures. The first one that is audio or video is moved to the front.
-    package var enclosures: [Enclosure]
+    package var enclosures: [Enclosure] = []
     /// Enclosures that cannot be played: images, documents, torrents, URLs that are not http or https.
-    package var attachments: [Enclosure]
-    package var transcripts: [Transcript]
+    package var attachments: [Enclosure] = []
+    package var transcripts: [Transcript] = []
     /// `podcast:chapters url`.
     package var chaptersURL: String?
     /// Chapters in the feed itself (`psc:chapter`).
-    package var chapters: [Chapter]
+    package var chapters: [Chapter] = []
     /// The people of this episode; if empty, those of the show apply.
-    package var persons: [Person]
-    package var soundbites: [Soundbite]
+    package var persons: [Person] = []
+    package var soundbites: [Soundbite] = []
     /// Other encodings of the episode: `podcast:alternateEnclosure`, and `media:content` whose URL is not among the
     /// ``enclosures``. The files of `podcast:alternateEnclosure` are also in ``enclosures`` if the item has no media
     /// file in an enclosure or in `media:content`.
-    package var alternates: [AlternateEnclosure]
+    package var alternates: [AlternateEnclosure] = []
     /// Further `podcast:` elements of the episode.
-    package var tags: PodcastTags
+    package var tags = PodcastTags()
     /// The line of the document at which the item starts; 0 if unknown.
-    package var line: Int
+    package var line = 0
 
-    package init() {
-        enclosures = []
-        attachments = []
-        transcripts = []
-        chapters = []
-        persons = []
-        soundbites = []
-        alternates = []
-        tags = PodcastTags()
-        line = 0
-    }
+    package init() {}
 }
 
 /// A time, with the publisher's UTC offset, which determines the calendar day.

@@ -1,200 +1,222 @@
-/// A model type that is written as a JSON object: every stored property is a member, `null` if absent.
+/// A value that is written as JSON.
 protocol JSONWritable {
-    func writeMembers(to writer: inout JSONWriter)
+    func writeJSON(to writer: inout JSONWriter)
 }
 
-extension JSONWritable {
-    func write(to writer: inout JSONWriter) {
+/// The members of an object, in their order; `null` for an absent value.
+typealias JSONMembers = KeyValuePairs<StaticString, (any JSONWritable)?>
+
+/// A model type that is written as a JSON object: every stored property is a member, `null` if absent.
+protocol JSONObject: JSONWritable {
+    var members: JSONMembers { get }
+}
+
+extension JSONObject {
+    func writeJSON(to writer: inout JSONWriter) {
         writer.beginObject()
-        writeMembers(to: &writer)
+        writer.members(members)
         writer.endObject()
     }
 }
 
 extension JSONWriter {
-    mutating func member(_ name: StaticString, _ value: String?) {
-        self.name(name)
-        string(orNull: value)
-    }
-
-    mutating func member(_ name: StaticString, _ value: Bool?) {
-        self.name(name)
-        bool(orNull: value)
-    }
-
-    mutating func member(_ name: StaticString, _ value: (some BinaryInteger)?) {
-        self.name(name)
-        int(orNull: value)
-    }
-
-    mutating func member(_ name: StaticString, _ value: Double?) {
-        self.name(name)
-        double(orNull: value)
-    }
-
-    mutating func member(_ name: StaticString, _ value: PublicationDate?) {
-        member(name, value?.iso8601)
-    }
-
-    mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
-        self.name(name)
-        if let value { value.write(to: &self) } else { null() }
-    }
-
-    mutating func member(_ name: StaticString, _ values: [some JSONWritable]) {
-        self.name(name)
-        array(values) { $0.write(to: &$1) }
-    }
-
-    mutating func member<Element>(
-        _ name: StaticString, _ values: [Element], _ write: (Element, inout JSONWriter) -> Void
-    ) {
-        self.name(name)
-        array(values, write)
-    }
-
-    mutating func array<Element>(_ elements: [Element], _ write: (Element, inout JSONWriter) -> Void) {
-        beginArray()
-        for value in elements {
-            element()
-            write(value, &self)
+    mutating func members(_ members: JSONMembers) {
+        for (name, value) in members {
+            self.name(name)
+            if let value { value.writeJSON(to: &self) } else { null() }
         }
-        endArray()
     }
 }
 
-extension Item: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("guid", guid)
-        writer.member("title", title)
-        writer.member("published", published)
-        writer.member("duration", duration)
-        writer.member("season", season)
-        writer.member("season_name", seasonName)
-        writer.member("episode", episode)
-        writer.member("episode_display", episodeDisplay)
-        writer.member("episode_type", episodeType)
-        writer.member("explicit", explicit)
-        writer.member("blocked", isBlocked)
-        writer.member("link", link)
-        writer.member("description", description)
-        writer.member("image", image)
-        writer.member("author", author)
-        writer.member("enclosures", enclosures)
-        writer.member("attachments", attachments)
-        writer.member("alternates", alternates)
-        writer.member("transcripts", transcripts)
-        writer.member("chapters_url", chaptersURL)
-        writer.member("chapters", chapters)
-        writer.member("persons", persons)
-        writer.member("soundbites", soundbites)
-        writer.member("tags", tags.isEmpty ? nil : tags)
-        writer.member("line", line)
+extension String: JSONWritable {
+    func writeJSON(to writer: inout JSONWriter) { writer.string(self) }
+}
+
+extension Bool: JSONWritable {
+    func writeJSON(to writer: inout JSONWriter) { writer.bool(self) }
+}
+
+extension Int: JSONWritable {
+    func writeJSON(to writer: inout JSONWriter) { writer.int(Int64(self)) }
+}
+
+extension Int64: JSONWritable {
+    func writeJSON(to writer: inout JSONWriter) { writer.int(self) }
+}
+
+extension Double: JSONWritable {
+    func writeJSON(to writer: inout JSONWriter) { writer.double(self) }
+}
+
+extension PublicationDate: JSONWritable {
+    func writeJSON(to writer: inout JSONWriter) { writer.string(iso8601) }
+}
+
+extension Array: JSONWritable where Element: JSONWritable {
+    func writeJSON(to writer: inout JSONWriter) {
+        writer.beginArray()
+        for value in self {
+            writer.element()
+            value.writeJSON(to: &writer)
+        }
+        writer.endArray()
     }
 }
 
-extension Enclosure: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("url", url)
-        writer.member("length", length)
-        writer.member("type", type)
+extension Item: JSONObject {
+    var members: JSONMembers {
+        [
+            "guid": guid, "title": title, "published": published, "duration": duration, "season": season,
+            "season_name": seasonName, "episode": episode, "episode_display": episodeDisplay,
+            "episode_type": episodeType, "explicit": explicit, "blocked": isBlocked, "link": link,
+            "description": description, "image": image, "author": author, "enclosures": enclosures,
+            "attachments": attachments, "alternates": alternates, "transcripts": transcripts,
+            "chapters_url": chaptersURL, "chapters": chapters, "persons": persons, "soundbites": soundbites,
+            "tags": tags.isEmpty ? nil : tags, "line": line,
+        ]
     }
 }
 
-extension Transcript: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("url", url)
-        writer.member("type", type)
-        writer.member("language", language)
-        writer.member("relation", relation)
+extension Enclosure: JSONObject {
+    var members: JSONMembers { ["url": url, "length": length, "type": type] }
+}
+
+extension Transcript: JSONObject {
+    var members: JSONMembers { ["url": url, "type": type, "language": language, "relation": relation] }
+}
+
+extension Chapter: JSONObject {
+    var members: JSONMembers { ["start": start, "title": title, "link": link, "image": image] }
+}
+
+extension Diagnostic: JSONObject {
+    var members: JSONMembers { ["line": line, "message": message] }
+}
+
+extension Person: JSONObject {
+    var members: JSONMembers { ["name": name, "role": role, "group": group, "image": image, "link": link] }
+}
+
+extension Funding: JSONObject {
+    var members: JSONMembers { ["url": url, "title": title] }
+}
+
+extension Soundbite: JSONObject {
+    var members: JSONMembers { ["start": start, "duration": duration, "title": title] }
+}
+
+extension Trailer: JSONObject {
+    var members: JSONMembers { ["title": title, "media": media, "published": published, "season": season] }
+}
+
+extension LiveItem: JSONObject {
+    var members: JSONMembers { ["status": status, "start": start, "end": end, "item": item] }
+}
+
+extension AlternateEnclosure: JSONObject {
+    var members: JSONMembers {
+        [
+            "type": type, "length": length, "bit_rate": bitRate, "height": height, "language": language,
+            "title": title, "relation": relation, "codecs": codecs, "default": isDefault, "sources": sources,
+            "integrity": integrity,
+        ]
     }
 }
 
-extension Chapter: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("start", start)
-        writer.member("title", title)
-        writer.member("link", link)
-        writer.member("image", image)
+extension AlternateEnclosure.Source: JSONObject {
+    var members: JSONMembers { ["url": url, "type": type] }
+}
+
+extension AlternateEnclosure.Integrity: JSONObject {
+    var members: JSONMembers { ["type": type, "value": value] }
+}
+
+extension PodcastTags: JSONObject {
+    var members: JSONMembers {
+        [
+            "locations": locations, "license": license, "texts": texts, "values": values, "images": images,
+            "chats": chats, "social_interacts": socialInteracts, "content_links": contentLinks,
+            "remote_items": remoteItems,
+        ]
     }
 }
 
-extension Diagnostic: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("line", line)
-        writer.member("message", message)
+extension Location: JSONObject {
+    var members: JSONMembers { ["name": name, "relation": relation, "geo": geo, "osm": osm, "country": country] }
+}
+
+extension License: JSONObject {
+    var members: JSONMembers { ["name": name, "url": url] }
+}
+
+extension TextRecord: JSONObject {
+    var members: JSONMembers { ["text": text, "purpose": purpose] }
+}
+
+extension SocialInteract: JSONObject {
+    var members: JSONMembers {
+        [
+            "network": network, "url": url, "account_id": accountID, "account_url": accountURL, "priority": priority,
+        ]
     }
 }
 
-extension Person: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("name", name)
-        writer.member("role", role)
-        writer.member("group", group)
-        writer.member("image", image)
-        writer.member("link", link)
+extension ContentLink: JSONObject {
+    var members: JSONMembers { ["url": url, "title": title] }
+}
+
+extension Chat: JSONObject {
+    var members: JSONMembers { ["server": server, "network": network, "account_id": accountID, "space": space] }
+}
+
+extension RemoteItem: JSONObject {
+    var members: JSONMembers {
+        [
+            "feed_guid": feedGUID, "feed_url": feedURL, "item_guid": itemGUID, "medium": medium, "title": title,
+        ]
     }
 }
 
-extension Funding: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("url", url)
-        writer.member("title", title)
+extension PodcastImage: JSONObject {
+    var members: JSONMembers {
+        [
+            "url": url, "alternative_text": alternativeText, "aspect_ratio": aspectRatio, "width": width,
+            "height": height, "type": type, "purpose": purpose,
+        ]
     }
 }
 
-extension Soundbite: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("start", start)
-        writer.member("duration", duration)
-        writer.member("title", title)
+extension ValueBlock: JSONObject {
+    var members: JSONMembers {
+        [
+            "type": type, "method": method, "suggested": suggested, "recipients": recipients,
+            "time_splits": timeSplits,
+        ]
     }
 }
 
-extension Trailer: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("title", title)
-        writer.member("media", media)
-        writer.member("published", published)
-        writer.member("season", season)
+extension ValueRecipient: JSONObject {
+    var members: JSONMembers {
+        [
+            "name": name, "type": type, "address": address, "custom_key": customKey, "custom_value": customValue,
+            "split": split, "fee": isFee,
+        ]
     }
 }
 
-extension LiveItem: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("status", status)
-        writer.member("start", start)
-        writer.member("end", end)
-        writer.member("item", item)
+extension ValueTimeSplit: JSONObject {
+    var members: JSONMembers {
+        [
+            "start": start, "duration": duration, "remote_start": remoteStart, "remote_percentage": remotePercentage,
+            "remote_item": remoteItem, "recipients": recipients,
+        ]
     }
 }
 
-extension AlternateEnclosure: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("type", type)
-        writer.member("length", length)
-        writer.member("bit_rate", bitRate)
-        writer.member("height", height)
-        writer.member("language", language)
-        writer.member("title", title)
-        writer.member("relation", relation)
-        writer.member("codecs", codecs)
-        writer.member("default", isDefault)
-        writer.member("sources", sources)
-        writer.member("integrity", integrity)
-    }
+extension PlatformBlock: JSONObject {
+    var members: JSONMembers { ["platform": platform, "blocked": isBlocked] }
 }
 
-extension AlternateEnclosure.Source: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("url", url)
-        writer.member("type", type)
-    }
-}
-
-extension AlternateEnclosure.Integrity: JSONWritable {
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.member("type", type)
-        writer.member("value", value)
-    }
+extension UpdateRule: JSONObject {
+    var members: JSONMembers { ["rule": rule, "start": start, "text": text] }
 }

@@ -30,15 +30,6 @@ package struct Location: Sendable, Equatable, Codable {
     package var osm: String?
     /// The country code (ISO 3166-1), upper case.
     package var country: String?
-
-    package init(name: String, relation: String? = nil, geo: String? = nil, osm: String? = nil, country: String? = nil)
-    {
-        self.name = name
-        self.relation = relation
-        self.geo = geo
-        self.osm = osm
-        self.country = country
-    }
 }
 
 /// The terms of use (`podcast:license`).

@@ -60,7 +60,7 @@ extension FeedReader {
             return
         }
         // Overcast also lists shows that the user has played but not subscribed to.
-        if attributes.value("subscribed").flatMap({ FeedValues.boolean($0.trimmed) }) == false {
+        if attributes.flag("subscribed") == false {
             return diagnose("\(Self.name(title)) is marked as not subscribed and is ignored", line: line)
         }
         let address = URLReference.resolve(reference, base: nil)
@@ -74,7 +74,7 @@ extension FeedReader {
         guard outlines.subscriptions.count < limits.items else {
             return stop("there are more than \(limits.items) subscriptions; the rest is ignored")
         }
-        let link = attributes.value("htmlUrl").flatMap { url($0) }
+        let link = url(attributes.value("htmlUrl"))
         let name = title == self.title(ofAddress: address) ? nil : title
         let text = attributes.value("text").map { String(decoding: UTF8Cleaner.prefix($0, limits.line), as: UTF8.self) }
         outlines.insert(OPML.Subscription(url: address, title: name, text: text, link: link, line: line))

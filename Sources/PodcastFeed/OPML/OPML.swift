@@ -41,7 +41,7 @@ package struct OPML: Sendable, Equatable {
 
     /// Parses a complete document.
     ///
-    /// - Throws: ``OPMLError`` if it is not a list of subscriptions.
+    /// - Throws: ``DocumentError`` if it is not a list of subscriptions.
     package static func parse(_ bytes: [UInt8], limits: FeedLimits = .standard) throws -> OPML {
         let parser = OPMLParser(limits: limits)
         bytes.withUnsafeBytes { parser.parse($0) }
@@ -69,25 +69,11 @@ package final class OPMLParser {
 
     /// Finishes the document and returns the list.
     ///
-    /// - Throws: ``OPMLError`` if it is not a list of subscriptions. An empty list is valid.
+    /// - Throws: ``DocumentError`` if it is not a list of subscriptions. An empty list is valid.
     package func finish() throws -> OPML {
-        let result = document.finishDocument()
-        if case .subscriptions = result {
-        } else if let name = document.foreignFormat {
-            throw OPMLError.file(name)
-        }
-        switch result {
-        case .subscriptions(_, let head, let outlines):
-            return OPML(
-                title: head.title, subscriptions: outlines.subscriptions, diagnostics: head.diagnostics,
-                unusable: outlines.unusable)
-        case .empty: throw OPMLError.empty
-        case .html(let title): throw OPMLError.html(title: title)
-        case .feed(let feed): throw OPMLError.feed(title: feed.title)
-        case .json: throw OPMLError.json
-        case .text(let beginning): throw OPMLError.notXML(beginning: beginning)
-        case .otherXML(let root): throw OPMLError.otherXML(root: root)
-        case .unreadable(let line, let message): throw OPMLError.unreadable(line: line, message: message)
-        }
+        let (head, outlines) = try document.finish(expecting: .subscriptions)
+        return OPML(
+            title: head.title, subscriptions: outlines.subscriptions, diagnostics: head.diagnostics,
+            unusable: outlines.unusable)
     }
 }

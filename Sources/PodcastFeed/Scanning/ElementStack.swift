@@ -50,7 +50,7 @@ struct ElementStack {
             element.hasBase = true
         }
         if elements.isEmpty {
-            kind = element.rule.handler == .none ? .other : element.rule.handler == .opml ? .subscriptions : .feed
+            kind = element.rule.role == .none ? .other : element.rule.role == .opml ? .subscriptions : .feed
         }
         elements.append(element)
     }

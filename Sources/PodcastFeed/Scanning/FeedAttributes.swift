@@ -1,3 +1,5 @@
+internal import Platform
+
 /// The attributes of a start tag. Names and values are valid during the call that receives them.
 struct FeedAttributes {
     struct Attribute {
@@ -14,6 +16,24 @@ struct FeedAttributes {
     func value(_ name: StaticString) -> FeedBytes? {
         for attribute in list where Self.equal(attribute.name, name) { return attribute.value }
         return nil
+    }
+
+    /// Returns an attribute as a MIME type without parameters, in lower case.
+    func type(_ name: StaticString) -> String? { value(name).flatMap(MIMEType.essence) }
+
+    func flag(_ name: StaticString) -> Bool? { value(name).flatMap { FeedValues.boolean($0.trimmed) } }
+
+    func wholeNumber(_ name: StaticString) -> Int? { value(name).flatMap { FeedValues.wholeNumber($0.trimmed) } }
+
+    func decimalNumber(_ name: StaticString) -> Double? { value(name).flatMap { FeedValues.decimalNumber($0.trimmed) } }
+
+    func seconds(_ name: StaticString) -> Double? { value(name).flatMap { FeedValues.seconds($0.trimmed) } }
+
+    /// Returns an attribute as a file size.
+    func length(_ name: StaticString) -> Int64? { value(name).flatMap { FeedValues.length($0.trimmed) } }
+
+    func date(_ name: StaticString) -> PublicationDate? {
+        value(name).flatMap { PublicationDate.read($0.trimmed)?.date }
     }
 
     private static func equal(_ name: FeedBytes, _ wanted: StaticString) -> Bool {

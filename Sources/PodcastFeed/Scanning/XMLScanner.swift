@@ -24,7 +24,11 @@ struct XMLScanner: ~Copyable {
     }
 
     private var reader: FeedReader
-    private var buffer = ScanBuffer()
+    /// The bytes that have arrived and have not been scanned yet.
+    private var buffer = ByteBuffer(capacity: 1 << 17)
+    /// Whether the last byte that arrived was a carriage return. A line feed that follows belongs to the same line
+    /// break.
+    private var endsInReturn = false
     private var mode = Mode.content
     private var tag = TagReader()
     private var hasReportedText = false
@@ -50,8 +54,20 @@ struct XMLScanner: ~Copyable {
 
     /// Scans the next piece, which may be cut anywhere.
     mutating func push(_ bytes: FeedBytes) {
-        buffer.append(bytes)
+        append(bytes)
         scan(isLast: false)
+    }
+
+    /// Appends bytes, with line breaks of any kind replaced by line feeds (XML 1.0, section 2.11).
+    private mutating func append(_ bytes: FeedBytes) {
+        guard let source = bytes.baseAddress, endsInReturn || memchr(source, 0x0D, bytes.count) != nil else {
+            return buffer.append(bytes)
+        }
+        for byte in bytes {
+            let isSecond = endsInReturn && byte == UInt8(ascii: "\n")
+            endsInReturn = byte == UInt8(ascii: "\r")
+            if !isSecond { buffer.append(endsInReturn ? UInt8(ascii: "\n") : byte) }
+        }
     }
 
     /// Scans the remaining bytes. Nothing may be pushed afterwards.

@@ -11,15 +11,15 @@ enum HTMLEntities {
         byName[Substring(decoding: name, as: UTF8.self)]
     }
 
+    /// The names of `Resources/entities.txt`: all of WHATWG HTML, section 13.5, that end in a semicolon, except XML's
+    /// own five. The file was generated from `html.entities.html5` of CPython 3.11: a name in each line, and its code
+    /// points in hexadecimal, two of them joined by `_`.
     private static let byName: [Substring: (first: Unicode.Scalar, second: Unicode.Scalar?)] = {
         var names: [Substring: (first: Unicode.Scalar, second: Unicode.Scalar?)] = [:]
-        let words = HTMLEntityTable.text.split(whereSeparator: { $0 == " " || $0 == "\n" })
-        names.reserveCapacity(words.count / 2)
-        for index in stride(from: 0, to: words.count - 1, by: 2) {
-            let scalars = words[index + 1].split(separator: "_").compactMap {
-                UInt32($0, radix: 16).flatMap(Unicode.Scalar.init)
-            }
-            if let first = scalars.first { names[words[index]] = (first, scalars.dropFirst().first) }
+        for line in String(decoding: PackageResources.entities_txt, as: UTF8.self).split(separator: "\n") {
+            let words = line.split(whereSeparator: { $0 == " " || $0 == "_" })
+            let scalars = words.dropFirst().compactMap { UInt32($0, radix: 16).flatMap(Unicode.Scalar.init) }
+            if let first = scalars.first { names[words[0]] = (first, scalars.dropFirst().first) }
         }
         return names
     }()

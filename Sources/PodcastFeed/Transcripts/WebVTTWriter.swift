@@ -1,3 +1,5 @@
+internal import Platform
+
 /// A part of a transcript: the text spoken from one time to another.
 struct TranscriptCue: Equatable {
     /// Seconds from the episode's start.
@@ -89,12 +91,9 @@ struct WebVTTWriter {
     /// Formats a time as `HH:MM:SS.mmm`.
     private static func time(_ seconds: Double) -> String {
         let milliseconds = Int((seconds * 1_000).rounded())
-        func padded(_ number: Int, _ width: Int = 2) -> String {
-            let digits = String(number)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
-        }
-        return padded(milliseconds / 3_600_000) + ":" + padded(milliseconds / 60_000 % 60) + ":"
-            + padded(milliseconds / 1_000 % 60) + "." + padded(milliseconds % 1_000, 3)
+        let clock = [milliseconds / 3_600_000, milliseconds / 60_000 % 60, milliseconds / 1_000 % 60]
+        return clock.map { GregorianDay.padded($0, 2) }.joined(separator: ":")
+            + ".\(GregorianDay.padded(milliseconds % 1_000, 3))"
     }
 
     static func escaped(_ text: String) -> String {

@@ -13,6 +13,8 @@ struct FeedReader: ~Copyable {
     var diagnosticLog: DiagnosticLog
     /// Whether a limit is exceeded, so that the rest of the document is ignored.
     private(set) var isStopped = false
+    /// The processing of the text that is being collected.
+    private var endOfText: FeedElement.End?
     let limits: FeedLimits
     /// Receives each item; the items are then not added to the feed. `nil` adds them to the feed.
     let onItem: ((Item) -> Void)?
@@ -59,7 +61,7 @@ struct FeedReader: ~Copyable {
             guard let index = room(for: name, attributes) else { return names.drop(bindings) }
             bindings = close(before: attributes, bindings) { while $0.stack.count > index { $0.closeLast() } }
         }
-        if isInItem, Self.rule(name, in: stack.scope).handler.isItem {
+        if isInItem, Self.rule(name, in: stack.scope).role == .item {
             diagnose("an item was not closed before the next began")
             bindings = close(before: attributes, bindings) { while $0.isInItem, !$0.stack.isEmpty { $0.closeLast() } }
         }
@@ -82,13 +84,12 @@ struct FeedReader: ~Copyable {
         let rule = Self.rule(name, in: stack.scope)
         let base = attributes.value("xml:base").flatMap { url($0) }
         stack.push(ElementStack.Element(hash: name.hash, rule: rule, bindings: bindings), base: base)
-        if rule.handler == .none { return }
-        let wantsText = start(rule.handler, attributes)
-        guard rule.handler.collects, wantsText else { return }
-        let isHTML = rule.handler.isHTML
-        text.begin(
-            at: stack.count - 1, isHTML: isHTML, isPlain: isHTML && Self.isPlain(attributes.value("type")),
-            limit: isHTML ? limits.text : rule.handler.isURL ? limits.url : limits.line)
+        guard rule.role != .none else { return }
+        let element = FeedRules.shared.elements[Int(rule.element)]
+        endOfText = element.start(&self, attributes)
+        guard endOfText != nil else { return }
+        let isPlain = element.text == .html && Self.isPlain(attributes.type("type"))
+        text.begin(at: stack.count - 1, element.text, isPlain: isPlain, limits: limits)
     }
 
     mutating func endElement(_ qualified: FeedBytes) {
@@ -117,8 +118,8 @@ struct FeedReader: ~Copyable {
 
     /// Whether the `type` of Atom's `content`, `summary` and `subtitle`, or of Media RSS's `description`, is plain
     /// text. Text without a type is HTML, although Atom specifies plain text, since many feeds omit the type of HTML.
-    private static func isPlain(_ type: FeedBytes?) -> Bool {
-        type.flatMap(MIMEType.essence).map { ["text", "text/plain", "plain"].contains($0) } ?? false
+    private static func isPlain(_ type: String?) -> Bool {
+        type.map { ["text", "text/plain", "plain"].contains($0) } ?? false
     }
 
     /// Finishes the document. An item that is still open is omitted, because its title may be incomplete, and an
@@ -171,9 +172,9 @@ struct FeedReader: ~Copyable {
     /// - Returns: The number of elements that may stay open around the element; `nil` if it is skipped.
     private mutating func room(for name: FeedName, _ attributes: FeedAttributes) -> Int? {
         diagnoseDepth()
-        let handler = Self.rule(name, in: .nothing).handler
-        if handler == .outline { _ = start(.outline, attributes) }
-        guard handler.isItem,
+        let role = Self.rule(name, in: .nothing).role
+        if role == .outline { startOutline(attributes) }
+        guard role == .item,
             let index = stack.elements.lastIndex(where: { [.root, .channel, .feed].contains($0.rule.inside) }),
             index + 1 < limits.depth
         else { return nil }
@@ -189,21 +190,22 @@ struct FeedReader: ~Copyable {
         let element = stack.pop()
         if stack.count == text.elementIndex {
             text.end()
-            endText(element.rule.handler)
-        } else if element.rule.handler.isItem {
+            finishText()
+        } else if element.rule.role == .item {
             finishItem()
         }
         names.drop(element.bindings)
     }
 
-    private mutating func endText(_ handler: FeedHandler) {
+    private mutating func finishText() {
+        guard let end = endOfText else { return }
         if !text.isCut {
-            end(handler, text.buffer.contents)
-        } else if handler.isURL {
+            end(&self, text.buffer.contents)
+        } else if text.kind == .url {
             diagnose("a URL is longer than \(text.limit) bytes and is ignored")
         } else {
             diagnose("a text is longer than \(text.limit) bytes and is cut")
-            end(handler, UTF8Cleaner.wholeCharacters(text.buffer.contents))
+            end(&self, UTF8Cleaner.wholeCharacters(text.buffer.contents))
         }
     }
 
@@ -212,11 +214,10 @@ struct FeedReader: ~Copyable {
     /// Returns whether an element inside collected text may be a part of it.
     private func isPart(_ name: FeedName) -> Bool {
         guard let collected = text.elementIndex else { return false }
-        let anywhere = Self.rule(name, in: .nothing).handler
         // Text that is not HTML contains no elements. If an element starts here that has a rule beside the text's
         // element, it is a sibling, and the text's element was not closed.
-        let isSibling = !text.isHTML && Self.rule(name, in: stack.scope(around: collected)).handler != .none
-        return anywhere != .item && anywhere != .entry && !isSibling
+        let isSibling = !text.isHTML && Self.rule(name, in: stack.scope(around: collected)).role != .none
+        return Self.rule(name, in: .nothing).role != .item && !isSibling
     }
 
     private mutating func addToText(

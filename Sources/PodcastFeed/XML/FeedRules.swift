@@ -41,64 +41,79 @@ enum FeedScope: UInt8, CaseIterable {
     case nothing
 }
 
-/// The processing of an element: at its start tag with its attributes, at its end tag with its text, or at both.
-enum FeedHandler: UInt8 {
-    case none
-    // At the start tag.
-    case rss, rdf, channel, item, feed, entry
-    case enclosure, mediaContent, mediaThumbnail, alternateEnclosure, alternateSource
-    case transcript, chaptersLink, chapter, atomLink, categoryAttribute, termAttribute, imageAttribute
-    case value, timeSplit, recipient, remoteItem, podrollItem, publisherItem, splitItem, socialInteract, chat, podping
-    case imagesAttribute, podcastImage, resourceImage, integrity, liveItem
-    case opml, outline
-    // At the end tag. Some of these elements, such as `guid`, have an attribute that is read at the start tag.
-    // `FeedReader` collects the text of these cases and of all below (`collects`), and of `imageAttribute` above.
-    case title, itunesTitle, mediaTitle, link, guid, atomID, language, dcLanguage
-    case description, content, summary, subtitle, mediaDescription
-    case pubDate, dcDate, updated
-    case duration, itunesSeason, podcastSeason, itunesEpisode, podcastEpisode, episodeType, explicit, itunesBlock
-    case imageURL, imageText, author, coreAuthor, dcCreator, ownerName
-    case podcastGUID, showType, newFeedURL, category
-    case timeToLive, updatePeriod, updateFrequency, skipHour, skipDay
-    case complete, medium
-    // At both tags: the attributes contain data such as a URL or a time, the text contains a name or a value.
-    case personTag, funding, soundbite, trailer, location, license, textRecord, contentLink, block, podcastFrequency
-    case locked
+/// The processing of an element.
+struct FeedElement: Sendable {
+    /// Processes an element's text, at its end tag.
+    typealias End = @Sendable (inout FeedReader, FeedBytes) -> Void
 
-    /// Whether the element's text is collected.
-    var collects: Bool { self >= .title || self == .imageAttribute }
+    /// The kinds of text.
+    enum Text {
+        case line
+        /// Tags inside the element are part of the text.
+        case html
+        /// A URL that is too long is ignored, since a truncated one is useless.
+        case url
+    }
 
-    /// Whether the text is HTML, so that tags inside the element are part of the text.
-    var isHTML: Bool { self >= .description && self <= .mediaDescription }
+    var text = Text.line
+    /// Processes the start tag. Returns the processing of the text; `nil` if the text is not needed.
+    let start: @Sendable (inout FeedReader, FeedAttributes) -> End?
 
-    /// Whether the text is a URL. A URL that is too long is ignored, since a truncated one is useless.
-    var isURL: Bool {
-        switch self {
-        case .link, .imageURL, .imageText, .imageAttribute, .newFeedURL: true
-        default: false
+    /// An element without data of its own.
+    static let container = FeedElement { _, _ in nil }
+
+    /// An element of which only the attributes are read.
+    static func tag(_ start: @escaping @Sendable (inout FeedReader, FeedAttributes) -> Void) -> FeedElement {
+        FeedElement { reader, tag in
+            start(&reader, tag)
+            return nil
         }
     }
 
-    /// Whether the element is an item: an episode, or a live stream.
-    var isItem: Bool { self == .item || self == .entry || self == .liveItem }
+    /// An element of which only the text is read.
+    static func text(_ text: Text = .line, _ end: @escaping End) -> FeedElement {
+        FeedElement(text: text) { _, _ in end }
+    }
 
-    static func >= (left: FeedHandler, right: FeedHandler) -> Bool { left.rawValue >= right.rawValue }
-    static func <= (left: FeedHandler, right: FeedHandler) -> Bool { left.rawValue <= right.rawValue }
+    /// An element whose text is the value of a field, unless a source of equal or better rank has set the field.
+    static func field(_ field: FeedField, _ rank: UInt8 = 0) -> FeedElement {
+        let end = setting(field, rank)
+        return FeedElement(text: field.text) { reader, _ in reader.ranks.wants(field, rank) ? end : nil }
+    }
+
+    static func setting(_ field: FeedField, _ rank: UInt8) -> End {
+        { reader, text in reader.set(field, rank, text) }
+    }
 }
 
 /// An entry of the table: the processing of an element in a scope.
 struct FeedRule {
-    var handler: FeedHandler
+    /// The part of an element in the structure of a document.
+    enum Role: UInt8 {
+        /// The element itself has no meaning; its child elements may have one.
+        case none
+        case data
+        /// An episode, or a live stream.
+        case item
+        /// The root of a list of subscriptions.
+        case opml
+        /// A subscription or a folder of such a list.
+        case outline
+    }
+
+    var role: Role
+    /// The index in ``FeedRules/elements``.
+    var element: UInt8 = 0
     /// The scope of the element's children.
     var inside: FeedScope
 
-    static let ignore = FeedRule(handler: .none, inside: .nothing)
-    var isIgnored: Bool { handler == .none && inside == .nothing }
+    static let ignore = FeedRule(role: .none, inside: .nothing)
+    var isIgnored: Bool { role == .none && inside == .nothing }
 }
 
 /// The table that maps an element's scope, namespace and name to its processing.
 ///
-/// To support a new element, add a row here, and a case to ``FeedHandler`` unless an existing one fits.
+/// To support a new element, add a row here.
 struct FeedRules: Sendable {
     static let shared = FeedRules()
 
@@ -110,24 +125,32 @@ struct FeedRules: Sendable {
         var name: String
     }
 
+    private struct Row {
+        var scopes: [FeedScope]
+        var key: Key
+        var rule: FeedRule
+    }
+
+    private var rows: [Row] = []
     /// The index of each name in `rows`, from 1.
     private var indices: [Key: UInt16] = [:]
+    private(set) var elements: [FeedElement] = []
     /// An entry for each scope and name, at `scope * nameCount + index`.
     private(set) var table: [FeedRule] = []
     /// The number of indices, including `unknown`.
     private(set) var nameCount = 1
 
     private init() {
-        for row in Self.rows where indices[Key(namespace: row.1, name: row.2)] == nil {
-            indices[Key(namespace: row.1, name: row.2)] = UInt16(nameCount)
-            nameCount += 1
-        }
+        addChannels()
+        for namespace in [FeedNamespace.atom, .core] { addAtom(namespace) }
+        addITunes()
+        addPodcasting()
+        addModules()
+        addOPML()
         table = Array(repeating: .ignore, count: nameCount * FeedScope.allCases.count)
-        for (scopes, namespace, name, handler, inside) in Self.rows {
-            guard let index = indices[Key(namespace: namespace, name: name)] else { continue }
-            for scope in scopes {
-                table[Int(scope.rawValue) * nameCount + Int(index)] = FeedRule(handler: handler, inside: inside)
-            }
+        for row in rows {
+            let index = Int(indices[row.key] ?? Self.unknown)
+            for scope in row.scopes { table[Int(scope.rawValue) * nameCount + index] = row.rule }
         }
     }
 
@@ -138,152 +161,225 @@ struct FeedRules: Sendable {
         indices[Key(namespace: namespace, name: name)] ?? Self.unknown
     }
 
-    private typealias Row = ([FeedScope], FeedNamespace, String, FeedHandler, FeedScope)
+    /// Adds a row.
+    ///
+    /// - Parameter element: `nil` for an element that only its child elements give a meaning.
+    mutating func add(
+        _ scopes: [FeedScope], _ namespace: FeedNamespace, _ name: String, inside: FeedScope = .nothing,
+        as role: FeedRule.Role = .data, _ element: FeedElement?
+    ) {
+        let key = Key(namespace: namespace, name: name)
+        if indices[key] == nil {
+            indices[key] = UInt16(nameCount)
+            nameCount += 1
+        }
+        let rule = FeedRule(role: element == nil ? .none : role, element: UInt8(elements.count), inside: inside)
+        rows.append(Row(scopes: scopes, key: key, rule: rule))
+        elements.append(element ?? .container)
+    }
 
-    /// The scopes of Atom and OPML in which an `item` is ignored, because it is not RSS's element.
-    private static let nonRSSScopes: Set<FeedScope> = [.feed, .entry, .opml, .opmlHead, .outlines]
-    private static let shows: [FeedScope] = [.root, .channel, .feed]
-    private static let episodes: [FeedScope] = [.item, .entry]
-    private static let showsAndEpisodes: [FeedScope] = [.root, .channel, .feed, .item, .entry]
+    static let shows: [FeedScope] = [.root, .channel, .feed]
+    static let episodes: [FeedScope] = [.item, .entry]
+    static let showsAndEpisodes = shows + episodes
+    private static let item = FeedElement.tag { reader, tag in reader.startItem(tag) }
 
-    private static let rows: [Row] = rssRows + atomRows + itunesRows + podcastRows + moduleRows + opmlRows
-
-    private static let rssRows: [Row] = [
-        ([.document], .core, "rss", .rss, .root),
-        ([.document], .rdf, "rdf", .rdf, .root),
-        ([.document, .root], .core, "channel", .channel, .channel),
+    private mutating func addChannels() {
+        let shows: [FeedScope] = [.root, .channel]
+        let all = shows + [.item]
+        // The scopes of Atom and OPML in which an `item` is ignored, because it is not RSS's element.
+        let nonRSS: Set<FeedScope> = [.feed, .entry, .opml, .opmlHead, .outlines]
+        add([.document], .core, "rss", inside: .root, .container)
+        add([.document], .rdf, "rdf", inside: .root, .tag { reader, _ in reader.show.feed.format = .rss1 })
+        add([.document, .root], .core, "channel", inside: .channel, .container)
         // Also in unexpected scopes, because an element that is not closed must not hide the items after it.
-        (FeedScope.allCases.filter { !nonRSSScopes.contains($0) }, .core, "item", .item, .item),
-        ([.root, .channel, .item], .core, "title", .title, .nothing),
-        ([.root, .channel, .item], .core, "link", .link, .nothing),
-        ([.root, .channel, .item], .core, "description", .description, .nothing),
-        ([.root, .channel], .core, "language", .language, .nothing),
-        ([.root, .channel], .core, "image", .resourceImage, .image),
-        ([.image], .core, "url", .imageURL, .nothing),
-        ([.root, .channel], .core, "managingeditor", .coreAuthor, .nothing),
-        ([.root, .channel], .core, "category", .category, .nothing),
-        ([.root, .channel], .core, "ttl", .timeToLive, .nothing),
-        ([.root, .channel], .core, "skiphours", .none, .skips),
-        ([.root, .channel], .core, "skipdays", .none, .skips),
-        ([.skips], .core, "hour", .skipHour, .nothing),
-        ([.skips], .core, "day", .skipDay, .nothing),
-        ([.item], .core, "guid", .guid, .nothing),
-        ([.item], .core, "pubdate", .pubDate, .nothing),
-        ([.item], .core, "author", .coreAuthor, .nothing),
-        ([.item], .core, "enclosure", .enclosure, .nothing),
-    ]
+        add(FeedScope.allCases.filter { !nonRSS.contains($0) }, .core, "item", inside: .item, as: .item, Self.item)
+        add(all, .core, "title", .field(.title))
+        add(all, .core, "link", .field(.link))
+        add(all, .core, "description", .field(.description, 1))
+        add(shows, .core, "language", .field(.language))
+        add(
+            shows, .core, "image", inside: .image,
+            .tag { reader, tag in reader.set(.image, 6, tag.value("rdf:resource")) })
+        add([.image], .core, "url", .field(.image, 3))
+        add(shows, .core, "managingeditor", .field(.author, 2))
+        add(shows, .core, "category", .text { reader, text in reader.addCategory(text) })
+        add(
+            shows, .core, "ttl",
+            .text { reader, text in
+                // The text is a number of minutes. More than a year counts as a year.
+                guard let minutes = FeedValues.wholeNumber(text.trimmed) else { return }
+                reader.show.schedule.timeToLive = min(minutes, 525_600) * 60
+            })
+        add(shows, .core, "skiphours", inside: .skips, nil)
+        add(shows, .core, "skipdays", inside: .skips, nil)
+        add(
+            [.skips], .core, "hour",
+            .text { reader, text in
+                guard let hour = FeedValues.wholeNumber(text.trimmed), hour < 24 else { return }
+                reader.show.feed.skipHours.add(hour, limit: reader.limits.entries)
+            })
+        add(
+            [.skips], .core, "day",
+            .text { reader, text in
+                let day = String(decoding: text.trimmed, as: UTF8.self).lowercased()
+                let days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+                if days.contains(day) { reader.show.feed.skipDays.add(day, limit: reader.limits.entries) }
+            })
+        add(
+            [.item], .core, "guid",
+            FeedElement { reader, tag in
+                guard reader.isInItem, reader.ranks.wants(.guid, 0) else { return nil }
+                reader.current.guidIsLink = tag.flag("isPermaLink") ?? true
+                return FeedElement.setting(.guid, 0)
+            })
+        add([.item], .core, "pubdate", .field(.published))
+        add([.item], .core, "author", .field(.author, 2))
+        add([.item], .core, "enclosure", .tag { reader, tag in reader.startEnclosure(tag) })
+        add(all, .atom, "link", .tag { reader, tag in reader.startAtomLink(tag) })
+        add([.item], .atom, "published", .field(.published, 1))
+        add([.item], .atom, "updated", .field(.published, 2))
+        add([.item], .atom, "summary", .field(.description, 2))
+    }
 
-    /// Atom's elements, in Atom's namespace, or in no namespace if the document does not declare it.
-    private static let atomRows: [Row] =
-        [FeedNamespace.atom, .core].flatMap { namespace -> [Row] in
-            [
-                ([.document], namespace, "feed", .feed, .feed),
-                ([.feed, .entry, .nothing], namespace, "entry", .entry, .entry),
-                ([.feed, .entry], namespace, "title", .title, .nothing),
-                ([.feed, .entry], namespace, "id", .atomID, .nothing),
-                ([.feed, .entry], namespace, "link", .atomLink, .nothing),
-                ([.feed], namespace, "subtitle", .description, .nothing),
-                ([.feed], namespace, "tagline", .description, .nothing),
-                ([.feed], namespace, "logo", .imageURL, .nothing),
-                ([.feed], namespace, "icon", .imageText, .nothing),
-                ([.feed], namespace, "category", .termAttribute, .nothing),
-                ([.feed, .entry], namespace, "author", .none, .person),
-                ([.person], namespace, "name", .author, .nothing),
-                ([.entry], namespace, "content", .content, .nothing),
-                ([.entry], namespace, "summary", .summary, .nothing),
-                ([.entry], namespace, "published", .pubDate, .nothing),
-                ([.entry], namespace, "issued", .pubDate, .nothing),
-                ([.entry], namespace, "updated", .updated, .nothing),
-                ([.entry], namespace, "modified", .updated, .nothing),
-            ]
-        } + [
-            ([.root, .channel, .item], .atom, "link", .atomLink, .nothing),
-            ([.item], .atom, "published", .dcDate, .nothing),
-            ([.item], .atom, "updated", .updated, .nothing),
-            ([.item], .atom, "summary", .summary, .nothing),
-        ]
+    /// Adds Atom's elements, which are in no namespace if the document does not declare Atom's.
+    private mutating func addAtom(_ namespace: FeedNamespace) {
+        let all: [FeedScope] = [.feed, .entry]
+        add(
+            [.document], namespace, "feed", inside: .feed,
+            .tag { reader, tag in
+                reader.show.feed.format = .atom
+                guard let language = tag.value("xml:lang") else { return }
+                reader.set(.language, 1, UTF8Cleaner.prefix(language, reader.limits.line))
+            })
+        add([.feed, .entry, .nothing], namespace, "entry", inside: .entry, as: .item, Self.item)
+        add(all, namespace, "title", .field(.title))
+        add(all, namespace, "id", .field(.guid, 1))
+        add(all, namespace, "link", .tag { reader, tag in reader.startAtomLink(tag) })
+        add([.feed], namespace, "subtitle", .field(.description, 1))
+        add([.feed], namespace, "tagline", .field(.description, 1))
+        add([.feed], namespace, "logo", .field(.image, 3))
+        add([.feed], namespace, "icon", .field(.image, 5))
+        add([.feed], namespace, "category", .tag { $0.addCategory($1.value("label") ?? $1.value("term")) })
+        add(all, namespace, "author", inside: .person, nil)
+        add([.person], namespace, "name", .field(.author))
+        add([.entry], namespace, "content", Self.content)
+        add([.entry], namespace, "summary", .field(.description, 2))
+        add([.entry], namespace, "published", .field(.published))
+        add([.entry], namespace, "issued", .field(.published))
+        add([.entry], namespace, "updated", .field(.published, 2))
+        add([.entry], namespace, "modified", .field(.published, 2))
+    }
 
-    private static let itunesRows: [Row] = [
-        (showsAndEpisodes, .itunes, "title", .itunesTitle, .nothing),
-        (showsAndEpisodes, .itunes, "summary", .summary, .nothing),
-        (showsAndEpisodes, .itunes, "subtitle", .subtitle, .nothing),
-        (showsAndEpisodes, .itunes, "author", .author, .nothing),
-        (showsAndEpisodes, .itunes, "image", .imageAttribute, .nothing),
-        (showsAndEpisodes, .itunes, "explicit", .explicit, .nothing),
-        (showsAndEpisodes, .itunes, "block", .itunesBlock, .nothing),
-        (shows, .itunes, "type", .showType, .nothing),
-        (shows, .itunes, "category", .categoryAttribute, .category),
-        ([.category], .itunes, "category", .categoryAttribute, .category),
-        (shows, .itunes, "owner", .none, .owner),
-        ([.owner], .itunes, "name", .ownerName, .nothing),
-        (shows, .itunes, "new-feed-url", .newFeedURL, .nothing),
-        (shows, .itunes, "complete", .complete, .nothing),
-        (episodes, .itunes, "duration", .duration, .nothing),
-        (episodes, .itunes, "season", .itunesSeason, .nothing),
-        (episodes, .itunes, "episode", .itunesEpisode, .nothing),
-        (episodes, .itunes, "episodetype", .episodeType, .nothing),
-    ]
+    private mutating func addITunes() {
+        let all = Self.showsAndEpisodes
+        add(all, .itunes, "title", .field(.title, 1))
+        add(all, .itunes, "summary", .field(.description, 2))
+        add(all, .itunes, "subtitle", .field(.description, 4))
+        add(all, .itunes, "author", .field(.author))
+        add(
+            all, .itunes, "image",
+            FeedElement(text: .url) { reader, tag in
+                // The specification has only `href`; `url`, and a URL in the element's text, occur in feeds.
+                guard let address = tag.value("href") ?? tag.value("url") else { return FeedElement.setting(.image, 0) }
+                reader.set(.image, 0, address)
+                return nil
+            })
+        add(
+            all, .itunes, "explicit",
+            .text { reader, text in
+                let value = FeedValues.boolean(text.trimmed)
+                if reader.isInItem {
+                    reader.current.item.explicit = reader.current.item.explicit ?? value
+                } else {
+                    reader.show.feed.explicit = reader.show.feed.explicit ?? value
+                }
+            })
+        add(
+            all, .itunes, "block",
+            .text { reader, text in
+                guard FeedValues.boolean(text.trimmed) == true else { return }
+                if reader.isInItem { reader.current.item.isBlocked = true } else { reader.show.feed.isBlocked = true }
+            })
+        add(
+            Self.shows, .itunes, "type",
+            .text { reader, text in
+                let type = reader.word(text, among: ["episodic", "serial"], "show's type")
+                reader.show.feed.type = reader.show.feed.type ?? type
+            })
+        add(
+            Self.shows + [.category], .itunes, "category", inside: .category,
+            .tag { reader, tag in reader.addCategory(tag.value("text")) })
+        add(Self.shows, .itunes, "owner", inside: .owner, nil)
+        add([.owner], .itunes, "name", .field(.author, 3))
+        add(
+            Self.shows, .itunes, "new-feed-url",
+            .text(.url) { $0.show.feed.newFeedURL = $0.show.feed.newFeedURL ?? $0.url($1) })
+        add(
+            Self.shows, .itunes, "complete",
+            .text { if FeedValues.boolean($1.trimmed) == true { $0.show.feed.isComplete = true } })
+        add(Self.episodes, .itunes, "duration", .field(.duration))
+        add(Self.episodes, .itunes, "season", .field(.season, 1))
+        add(Self.episodes, .itunes, "episode", .field(.episode, 1))
+        add(
+            Self.episodes, .itunes, "episodetype",
+            .text { reader, text in
+                let type = reader.word(text, among: ["full", "trailer", "bonus"], "episode type")
+                reader.current.item.episodeType = reader.current.item.episodeType ?? type
+            })
+    }
 
-    private static let podcastRows: [Row] = [
-        (shows, .podcast, "guid", .podcastGUID, .nothing),
-        (shows, .podcast, "updatefrequency", .podcastFrequency, .nothing),
-        (shows, .podcast, "locked", .locked, .nothing),
-        (shows, .podcast, "funding", .funding, .nothing),
-        (shows, .podcast, "medium", .medium, .nothing),
-        (shows, .podcast, "trailer", .trailer, .nothing),
-        (shows, .podcast, "liveitem", .liveItem, .item),
-        (shows, .podcast, "podping", .podping, .nothing),
-        (shows, .podcast, "block", .block, .nothing),
-        (shows, .podcast, "podroll", .none, .podroll),
-        ([.podroll], .podcast, "remoteitem", .podrollItem, .nothing),
-        (shows, .podcast, "publisher", .none, .publisher),
-        ([.publisher], .podcast, "remoteitem", .publisherItem, .nothing),
-        (showsAndEpisodes, .podcast, "remoteitem", .remoteItem, .nothing),
-        (showsAndEpisodes, .podcast, "value", .value, .value),
-        ([.value, .timeSplit], .podcast, "valuerecipient", .recipient, .nothing),
-        ([.value], .podcast, "valuetimesplit", .timeSplit, .timeSplit),
-        ([.timeSplit], .podcast, "remoteitem", .splitItem, .nothing),
-        (showsAndEpisodes, .podcast, "location", .location, .nothing),
-        (showsAndEpisodes, .podcast, "license", .license, .nothing),
-        (showsAndEpisodes, .podcast, "txt", .textRecord, .nothing),
-        (showsAndEpisodes, .podcast, "chat", .chat, .nothing),
-        (showsAndEpisodes, .podcast, "socialinteract", .socialInteract, .nothing),
-        (showsAndEpisodes, .podcast, "contentlink", .contentLink, .nothing),
-        (showsAndEpisodes, .podcast, "person", .personTag, .nothing),
-        (showsAndEpisodes, .podcast, "image", .podcastImage, .nothing),
-        (showsAndEpisodes, .podcast, "images", .imagesAttribute, .nothing),
-        (episodes, .podcast, "season", .podcastSeason, .nothing),
-        (episodes, .podcast, "episode", .podcastEpisode, .nothing),
-        (episodes, .podcast, "transcript", .transcript, .nothing),
-        (episodes, .podcast, "chapters", .chaptersLink, .nothing),
-        (episodes, .podcast, "alternateenclosure", .alternateEnclosure, .alternateEnclosure),
-        ([.alternateEnclosure], .podcast, "source", .alternateSource, .nothing),
-        ([.alternateEnclosure], .podcast, "integrity", .integrity, .nothing),
-        (episodes, .podcast, "soundbite", .soundbite, .nothing),
-    ]
+    private mutating func addModules() {
+        let media: [FeedScope] = [.item, .entry, .mediaGroup]
+        add(Self.episodes, .content, "encoded", Self.content)
+        add([.item, .entry], .media, "group", inside: .mediaGroup, nil)
+        add(media, .media, "content", inside: .mediaGroup, .tag { reader, tag in reader.startMediaContent(tag) })
+        add(media, .media, "title", .field(.title, 2))
+        add(media, .media, "description", .field(.description, 3))
+        add(Self.shows + media, .media, "thumbnail", .tag { reader, tag in reader.set(.image, 4, tag.value("url")) })
+        add(Self.episodes, .chapters, "chapters", inside: .chapters, nil)
+        add([.chapters], .chapters, "chapter", .tag { reader, tag in reader.startChapter(tag) })
+        add(Self.showsAndEpisodes, .dublinCore, "creator", .field(.author, 1))
+        add(Self.shows, .dublinCore, "language", .field(.language, 1))
+        add(Self.episodes, .dublinCore, "date", .field(.published, 1))
+        add(
+            Self.shows, .syndication, "updateperiod",
+            .text { reader, text in
+                let hours = PublishingInterval.hours(ofPeriod: String(decoding: text.trimmed, as: UTF8.self))
+                if let hours { reader.show.schedule.period = hours * 3600 }
+            })
+        add(
+            Self.shows, .syndication, "updatefrequency",
+            .text { reader, text in
+                let frequency = FeedValues.wholeNumber(text.trimmed)
+                reader.show.schedule.frequency = frequency ?? reader.show.schedule.frequency
+            })
+    }
 
-    private static let moduleRows: [Row] = [
-        (episodes, .content, "encoded", .content, .nothing),
-        ([.item, .entry], .media, "group", .none, .mediaGroup),
-        ([.item, .entry, .mediaGroup], .media, "content", .mediaContent, .mediaGroup),
-        ([.item, .entry, .mediaGroup], .media, "title", .mediaTitle, .nothing),
-        ([.item, .entry, .mediaGroup], .media, "description", .mediaDescription, .nothing),
-        ([.root, .channel, .feed, .item, .entry, .mediaGroup], .media, "thumbnail", .mediaThumbnail, .nothing),
-        (episodes, .chapters, "chapters", .none, .chapters),
-        ([.chapters], .chapters, "chapter", .chapter, .nothing),
-        (showsAndEpisodes, .dublinCore, "creator", .dcCreator, .nothing),
-        (shows, .dublinCore, "language", .dcLanguage, .nothing),
-        (episodes, .dublinCore, "date", .dcDate, .nothing),
-        (shows, .syndication, "updateperiod", .updatePeriod, .nothing),
-        (shows, .syndication, "updatefrequency", .updateFrequency, .nothing),
-    ]
-
-    private static let opmlRows: [Row] = [
-        ([.document], .core, "opml", .opml, .opml),
-        ([.opml], .core, "head", .none, .opmlHead),
-        ([.opmlHead], .core, "title", .title, .nothing),
-        ([.opml, .opmlHead], .core, "body", .none, .outlines),
+    private mutating func addOPML() {
+        add([.document], .core, "opml", inside: .opml, as: .opml, .container)
+        add([.opml], .core, "head", inside: .opmlHead, nil)
+        add([.opmlHead], .core, "title", .field(.title))
+        add([.opml, .opmlHead], .core, "body", inside: .outlines, nil)
         // Recognized in `.nothing` too, as RSS's `item` is: the element before it may not have been closed.
-        ([.opml, .opmlHead, .outlines, .nothing], .core, "outline", .outline, .outlines),
-    ]
+        add(
+            [.opml, .opmlHead, .outlines, .nothing], .core, "outline", inside: .outlines, as: .outline,
+            .tag { reader, tag in reader.startOutline(tag) })
+    }
+
+    /// Atom's `content`, or `content:encoded`.
+    ///
+    /// Atom's `content` may contain text, or any other type in base64 (RFC 4287, section 4.1.3). Atom 0.3 allowed
+    /// base64 for text, too (`mode="base64"`).
+    private static let content = FeedElement(text: .html) { reader, tag in
+        guard reader.ranks.wants(.description, 0) else { return nil }
+        let type = tag.type("type") ?? ""
+        if reader.keyword(tag.value("mode")) == "base64" {
+            let isText = type.isEmpty || type.hasPrefix("text/") || type.hasSuffix("html")
+            guard isText else { return nil }
+            return { reader, text in reader.setBase64(text) }
+        }
+        // Other types are not show notes.
+        let isText = !type.contains("/") || type.hasPrefix("text/") || type.hasSuffix("xml")
+        return isText ? FeedElement.setting(.description, 0) : nil
+    }
 }

@@ -29,6 +29,25 @@ struct PublishingInterval {
     /// `podcast:updateFrequency`, in seconds.
     var rule: Int?
 
+    /// Returns the hours of a period such as `DAILY`, in any case.
+    static func hours(ofPeriod name: some StringProtocol) -> Int? {
+        ["hourly": 1, "daily": 24, "weekly": 7 * 24, "monthly": 30 * 24, "yearly": 365 * 24][name.lowercased()]
+    }
+
+    /// Returns the interval in seconds of a recurrence rule (RFC 5545, section 3.3.10), by its `FREQ` and `INTERVAL`
+    /// only; `nil` if it has no known frequency.
+    static func seconds(ofRule rule: FeedBytes) -> Int? {
+        var hours: Int?
+        var count = 1
+        for part in String(decoding: rule.prefix(500), as: UTF8.self).uppercased().split(separator: ";") {
+            let halves = part.split(separator: "=", maxSplits: 1)
+            guard halves.count == 2 else { continue }
+            if halves[0] == "FREQ" { hours = self.hours(ofPeriod: halves[1]) ?? hours }
+            if halves[0] == "INTERVAL" { count = min(max(Int(halves[1]) ?? 1, 1), 1000) }
+        }
+        return hours.map { $0 * 3600 * count }
+    }
+
     /// The longest of the intervals, in seconds; `nil` if there is none.
     var seconds: Int? {
         let syndication = period.map { $0 / max(1, frequency ?? 1) }
@@ -44,13 +63,9 @@ struct ItemState {
     /// The item's `media:content` elements with audio or video. They become enclosures if the item has no other media,
     /// otherwise alternates.
     var mediaContents: [Enclosure] = []
-    /// The element whose attributes have been read and whose text is being collected.
-    var pending = PendingElement.none
     /// Whether the item's `guid` may also be the URL of the item's page. In RSS it may, unless `isPermaLink` is
     /// `false`.
     var guidIsLink = false
-    /// Whether the text that is being collected is base64.
-    var isBase64 = false
     /// The index of the last `podcast:alternateEnclosure`; `nil` if there is none, or if the item's list was full.
     var alternate: Int?
     /// The number of `podcast:source` elements of the item, in all its alternate enclosures.
@@ -73,7 +88,6 @@ struct ItemState {
         item.line = line
         ranks = FieldRanks()
         mediaContents.removeAll(keepingCapacity: true)
-        pending = .none
         guidIsLink = false
         alternate = nil
         sources = 0

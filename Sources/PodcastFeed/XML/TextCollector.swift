@@ -1,26 +1,34 @@
 /// A collector of the text of one element at a time.
 struct TextCollector: ~Copyable {
-    private(set) var buffer = TextBuffer()
+    private(set) var buffer = ByteBuffer(capacity: Self.capacity)
+    /// The memory in bytes that is retained for the next element; few elements need more.
+    private static let capacity = 1 << 16
     /// The index in ``ElementStack`` of the element whose text is collected; `nil` if there is none.
     private(set) var elementIndex: Int?
     /// The maximum size of the text in bytes.
     private(set) var limit = 0
     /// Whether the text exceeds the limit and is truncated. From then on, only end tags are appended.
     private(set) var isCut = false
-    private(set) var isHTML = false
+    private(set) var kind = FeedElement.Text.line
+    var isHTML: Bool { kind == .html }
     /// Whether the text is plain, although it is collected as HTML.
     private(set) var isPlain = false
     /// The names of the open elements inside the text, outermost first. The name of an element whose tags are not part
     /// of the text is an empty string.
     private var tags: [String] = []
 
-    mutating func begin(at elementIndex: Int, isHTML: Bool, isPlain: Bool, limit: Int) {
+    mutating func begin(at elementIndex: Int, _ kind: FeedElement.Text, isPlain: Bool, limits: FeedLimits) {
         self.elementIndex = elementIndex
-        self.isHTML = isHTML
+        self.kind = kind
         self.isPlain = isPlain
-        self.limit = limit
+        limit =
+            switch kind {
+            case .line: limits.line
+            case .html: limits.text
+            case .url: limits.url
+            }
         isCut = false
-        buffer.removeAll()
+        buffer.removeAll(keeping: Self.capacity)
     }
 
     /// Stops collecting. The text remains in `buffer` until the next `begin`.

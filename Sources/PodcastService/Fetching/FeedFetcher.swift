@@ -194,7 +194,7 @@ struct FeedFetcher: Sendable {
             found.feed = try parser.finish()
             found.size = limits.bytes - room
             found.document = document
-        } catch let error as FeedError {
+        } catch let error as DocumentError {
             found.problem = FetchFailure(status: head.status, message: "\(address.visible): \(error)")
         }
         return found

@@ -73,7 +73,7 @@ struct FeedEditSimulationTests {
             #expect(feed.diagnostics.isEmpty == document.isSound)
             return (feed, items, isWhole)
         case .page(let bytes):
-            #expect(throws: FeedError.html(title: "503")) { try FeedParser.parse(bytes) }
+            #expect(throws: DocumentError(.html(title: "503"), expected: .feed)) { try FeedParser.parse(bytes) }
             return nil
         }
     }

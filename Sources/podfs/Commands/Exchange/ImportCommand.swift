@@ -73,7 +73,7 @@ struct ImportCommand: PodfsCommand {
         }
         do {
             return try parser.finish()
-        } catch let error as OPMLError {
+        } catch let error as DocumentError {
             throw CommandError(.failed, "\(shownFile): \(error)")
         }
     }
