@@ -33,7 +33,7 @@ extension Library {
     /// Returns the location of an episode's file, even if the episode is buried.
     package func place(of episode: EpisodeID) throws -> EpisodePlace? {
         try read { db in
-            try Row.fetchOne(db.cachedStatement(sql: "\(Self.placeColumns) e.id = ?"), arguments: [episode])
+            try Row.fetchOne(db, "\(Self.placeColumns) e.id = ?", [episode])
                 .map(Self.place)
         }
     }
@@ -42,7 +42,7 @@ extension Library {
     /// if it has missed events of the daemon. Scans the whole table.
     package func places(changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
-            try Row.fetchAll(db, sql: "\(Self.placeColumns) e.changed >= ?", arguments: [moment]).map(Self.place)
+            try Row.fetchAll(db, "\(Self.placeColumns) e.changed >= ?", [moment]).map(Self.place)
         }
     }
 
@@ -50,17 +50,16 @@ extension Library {
     /// show's episodes.
     package func places(of podcast: ShowID, changedSince moment: Int64) throws -> [EpisodePlace] {
         try read { db in
-            let statement = try db.cachedStatement(sql: "\(Self.placeColumns) e.podcast = ? AND e.changed >= ?")
-            return try Row.fetchAll(statement, arguments: [podcast, moment]).map(Self.place)
+            return try Row.fetchAll(db, "\(Self.placeColumns) e.podcast = ? AND e.changed >= ?", [podcast, moment]).map(
+                Self.place)
         }
     }
 
     /// Returns the number of cached bytes of all episodes, as last persisted.
     package func cachedBytes() throws -> Int64 {
         try read { db in
-            try StoredNumber.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT sum(max(0, min(received, \(EpisodeSize.greatest)))) FROM rendition")) ?? 0
+            try StoredNumber.fetchOne(db, "SELECT sum(max(0, min(received, \(EpisodeSize.greatest)))) FROM rendition")
+                ?? 0
         }
     }
 }

@@ -94,7 +94,7 @@ package final class Library: Sendable {
             "session", "counter", "address", "upload", "sync_account", "sync_episode", "sync_removed", "view",
             "view_episode", "view_title", "tag", "show_tag", "root_folder",
         ] {
-            _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) LIMIT 1")
+            _ = try Row.fetchOne(db, "SELECT * FROM \(table) LIMIT 1")
         }
     }
 
@@ -175,7 +175,7 @@ package final class Library: Sendable {
     package func identifiers() throws -> Identifiers {
         try query { db in
             var result = Identifiers(podcast: 0, episode: 0, download: 0)
-            let rows = try Row.fetchCursor(db, sql: "SELECT name, seq FROM sqlite_sequence")
+            let rows = try Row.fetchCursor(db, "SELECT name, seq FROM sqlite_sequence")
             while let row = try rows.next() {
                 let name: String = row[0]
                 switch name {
@@ -199,11 +199,9 @@ package final class Library: Sendable {
                 ("podcast", identifiers.podcast.rawValue), ("episode", identifiers.episode.rawValue),
                 ("download", identifiers.download.rawValue),
             ] {
-                try db.execute(
-                    sql: "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", arguments: [last, table])
+                try db.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [last, table])
                 if db.changesCount == 0 {
-                    try db.execute(
-                        sql: "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", arguments: [table, last])
+                    try db.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [table, last])
                 }
             }
         }

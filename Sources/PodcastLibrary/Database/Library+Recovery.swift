@@ -128,7 +128,7 @@ extension Library {
     private func checkAtStart(all: Bool) throws {
         try query(isOpening: true) { db in
             try Schema.checkTables(db, of: path)
-            _ = try Row.fetchOne(db, sql: "SELECT * FROM episode ORDER BY rowid DESC LIMIT 1")
+            _ = try Row.fetchOne(db, "SELECT * FROM episode ORDER BY rowid DESC LIMIT 1")
             if all { try Self.check(db, of: path, withIndices: true) }
         }
     }

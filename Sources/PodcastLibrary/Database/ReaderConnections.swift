@@ -51,7 +51,7 @@ final class ReaderConnections: Sendable {
             return connection
         }
         return try connection.unsafeRead { db in
-            try Int64.fetchOne(db.cachedStatement(sql: "PRAGMA data_version")) ?? 0
+            try Int64.fetchOne(db, "PRAGMA data_version") ?? 0
         }
     }
 

@@ -20,6 +20,10 @@ enum StoredNumber {
         guard let row = try rows.next() else { return nil }
         return row[0]
     }
+
+    static func fetchOne(_ db: Database, _ sql: String, _ arguments: StatementArguments = []) throws -> Int64? {
+        try fetchOne(db.cachedStatement(sql: sql), arguments)
+    }
 }
 
 /// Safe conversions of columns. A damaged disk may change a

@@ -14,7 +14,7 @@ package struct Episode: Sendable, Equatable {
     /// The time of publication, in seconds since 1970 UTC; `nil` if the feed has none.
     package var published: Int64?
     /// The UTC offset of the feed's time zone in seconds, positive east of Greenwich.
-    package var publishedOffset: Int
+    package var publishedOffset: Int = 0
     /// The duration in seconds.
     package var duration: Double?
     /// The media URL, as last seen in the feed.
@@ -34,80 +34,34 @@ package struct Episode: Sendable, Equatable {
     package var notes: String?
     package var image: String?
     package var author: String?
-    package var firstSeen: Int64
+    package var firstSeen: Int64 = 0
     /// The time of the last change that users can see. A new query in the media URL does not count.
-    package var changed: Int64
+    package var changed: Int64 = 0
     /// Whether the feed listed the episode when last fetched.
-    package var listed: Bool
+    package var listed: Bool = true
     /// The size in bytes confirmed by a server.
     package var confirmedSize: Int64?
     /// The number of the current rendition (version of the media file), from 1; never decreases.
-    package var generation: Int
-    package var cachedBytes: Int64
+    package var generation: Int = 1
+    package var cachedBytes: Int64 = 0
     /// Whether the episode is completely cached.
-    package var complete: Bool
+    package var complete: Bool = false
     /// The SHA-256 of the complete file, in lower-case hexadecimal.
     package var sha256: String?
     /// Whether the complete file has the hash that the feed lists.
     package var isVerified = false
-    package var played: Bool
+    package var played: Bool = false
     /// The playback position in seconds.
     package var position: Double?
     /// When the episode was last listened to, on any device.
     package var lastPlayed: Int64?
     /// Whether the current and future renditions are exempt from eviction.
-    package var pinned: Bool
+    package var pinned: Bool = false
     /// When the file was last opened.
     package var lastOpened: Int64?
-    package var sidecars: Sidecars
+    package var sidecars: Sidecars = []
     /// The download, if it is outstanding or failed.
     package var download: Download?
-
-    package init(
-        id: EpisodeID, podcast: ShowID, name: String, guid: String? = nil, title: String, published: Int64? = nil,
-        publishedOffset: Int = 0, duration: Double? = nil, url: String, type: String? = nil, length: Int64? = nil,
-        season: Int? = nil, episode: Double? = nil, episodeType: String? = nil, explicit: Bool? = nil,
-        link: String? = nil, notes: String? = nil, image: String? = nil, author: String? = nil, firstSeen: Int64 = 0,
-        changed: Int64 = 0, listed: Bool = true, confirmedSize: Int64? = nil, generation: Int = 1,
-        cachedBytes: Int64 = 0, complete: Bool = false, sha256: String? = nil, played: Bool = false,
-        position: Double? = nil, lastPlayed: Int64? = nil, pinned: Bool = false, lastOpened: Int64? = nil,
-        sidecars: Sidecars = [], download: Download? = nil
-    ) {
-        self.id = id
-        self.podcast = podcast
-        self.name = name
-        self.guid = guid
-        self.title = title
-        self.published = published
-        self.publishedOffset = publishedOffset
-        self.duration = duration
-        self.url = url
-        self.type = type
-        self.length = length
-        self.season = season
-        self.episode = episode
-        self.episodeType = episodeType
-        self.explicit = explicit
-        self.link = link
-        self.notes = notes
-        self.image = image
-        self.author = author
-        self.firstSeen = firstSeen
-        self.changed = changed
-        self.listed = listed
-        self.confirmedSize = confirmedSize
-        self.generation = generation
-        self.cachedBytes = cachedBytes
-        self.complete = complete
-        self.sha256 = sha256
-        self.played = played
-        self.position = position
-        self.lastPlayed = lastPlayed
-        self.pinned = pinned
-        self.lastOpened = lastOpened
-        self.sidecars = sidecars
-        self.download = download
-    }
 
     package var size: EpisodeSize {
         EpisodeSize(

@@ -43,15 +43,15 @@ extension Library {
     package func source(of episode: EpisodeID) throws -> EpisodeSource? {
         try read { db in
             let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT e.podcast, e.url, e.generation, \(EpisodeSQL.size), r.file, r.complete,
-                            d.suspended, d.automatic, r.size, r.file_state, e.name, e.length, e.duration,
-                            \(ShowAccess.columns)
-                        FROM episode e JOIN podcast p ON p.id = e.podcast LEFT JOIN rendition r ON r.episode = e.id
-                            LEFT JOIN download d ON d.episode = e.id
-                        WHERE e.id = ? AND e.buried <> 1
-                        """), arguments: [episode])
+                db,
+                """
+                SELECT e.podcast, e.url, e.generation, \(EpisodeSQL.size), r.file, r.complete,
+                    d.suspended, d.automatic, r.size, r.file_state, e.name, e.length, e.duration,
+                    \(ShowAccess.columns)
+                FROM episode e JOIN podcast p ON p.id = e.podcast LEFT JOIN rendition r ON r.episode = e.id
+                    LEFT JOIN download d ON d.episode = e.id
+                WHERE e.id = ? AND e.buried <> 1
+                """, [episode])
             guard let row else { return nil }
             let podcast: ShowID = row[0]
             var task: EpisodeSource.Task?

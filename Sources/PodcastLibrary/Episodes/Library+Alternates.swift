@@ -54,19 +54,18 @@ extension Library {
     package func alternate(of podcast: ShowID, path: String) throws -> EpisodeID? {
         try query { db in
             try EpisodeID.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT id FROM episode WHERE podcast = ? AND buried = \(EpisodeSQL.alternate) AND name = ?"),
-                arguments: [podcast, path])
+                db, "SELECT id FROM episode WHERE podcast = ? AND buried = \(EpisodeSQL.alternate) AND name = ?",
+                [podcast, path])
         }
     }
 
     /// Returns the alternate with this id; `nil` for an episode's main file.
     package func alternate(id: EpisodeID) throws -> Alternate? {
         try query { db in
-            let statement = try db.cachedStatement(
-                sql: "SELECT medium, episode, title, bit_rate, height, language, codecs FROM alternate WHERE medium = ?"
-            )
-            return try Row.fetchOne(statement, arguments: [id]).map {
+            return try Row.fetchOne(
+                db, "SELECT medium, episode, title, bit_rate, height, language, codecs FROM alternate WHERE medium = ?",
+                [id]
+            ).map {
                 Alternate(
                     id: $0[0], episode: $0[1], title: $0[2], bitRate: $0[3], height: $0[4], language: $0[5],
                     codecs: $0[6])
@@ -78,16 +77,14 @@ extension Library {
     /// belongs to that episode, whichever file was played.
     package func mainEpisode(of file: EpisodeID) throws -> EpisodeID {
         try query { db in
-            try EpisodeID.fetchOne(
-                db.cachedStatement(sql: "SELECT episode FROM alternate WHERE medium = ?"), arguments: [file]) ?? file
+            try EpisodeID.fetchOne(db, "SELECT episode FROM alternate WHERE medium = ?", [file]) ?? file
         }
     }
 
     /// Returns all episodes and alternates of a show, also those that are no longer listed or offered.
     package func files(of podcast: ShowID) throws -> [EpisodeID] {
         try query { db in
-            try EpisodeID.fetchAll(
-                db.cachedStatement(sql: "SELECT id FROM episode WHERE podcast = ?"), arguments: [podcast])
+            try EpisodeID.fetchAll(db, "SELECT id FROM episode WHERE podcast = ?", [podcast])
         }
     }
 
@@ -138,12 +135,11 @@ enum AlternateSQL {
     /// Moves the alternates of an episode to the folder with the episode's current name.
     static func rename(of episode: EpisodeID, to name: String, now: Int64, _ db: Database) throws {
         let folder = Alternate.path("", of: name)
-        try db.cachedStatement(
-            sql: """
-                UPDATE episode SET name = ?1 || (SELECT a.name FROM alternate a WHERE a.medium = episode.id), changed = ?2
-                WHERE id IN (SELECT medium FROM alternate WHERE episode = ?3)
-                """
-        ).execute(arguments: [folder, now, episode])
+        try db.run(
+            """
+            UPDATE episode SET name = ?1 || (SELECT a.name FROM alternate a WHERE a.medium = episode.id), changed = ?2
+            WHERE id IN (SELECT medium FROM alternate WHERE episode = ?3)
+            """, [folder, now, episode])
     }
 
     /// Removes the renditions and downloads of an episode's alternates. The generation of each alternate that had a
@@ -154,18 +150,17 @@ enum AlternateSQL {
         let files = "(SELECT medium FROM alternate WHERE episode = ?)"
         let dropped = try RenditionSQL.fetch(db, "r.episode IN \(files)", [episode])
         guard !dropped.isEmpty else {
-            try db.cachedStatement(sql: "DELETE FROM download WHERE episode IN \(files)").execute(arguments: [episode])
+            try db.run("DELETE FROM download WHERE episode IN \(files)", [episode])
             return []
         }
         for rendition in dropped {
-            try db.cachedStatement(
-                sql: """
-                    UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?
-                    """
-            ).execute(arguments: [now, rendition.episode])
+            try db.run(
+                """
+                UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?
+                """, [now, rendition.episode])
         }
         for table in ["rendition", "download"] {
-            try db.cachedStatement(sql: "DELETE FROM \(table) WHERE episode IN \(files)").execute(arguments: [episode])
+            try db.run("DELETE FROM \(table) WHERE episode IN \(files)", [episode])
         }
         return dropped
     }

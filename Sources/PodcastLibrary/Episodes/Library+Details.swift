@@ -25,24 +25,21 @@ enum StoredDetails {
     /// - Returns: Whether the details have changed.
     static func write(_ details: ShowDetails?, of podcast: ShowID, _ db: Database) throws -> Bool {
         let new = text(details)
-        let old = try String.fetchOne(
-            db.cachedStatement(sql: "SELECT value FROM show_details WHERE podcast = ?"), arguments: [podcast])
+        let old = try String.fetchOne(db, "SELECT value FROM show_details WHERE podcast = ?", [podcast])
         guard new != old else { return false }
         if let new {
-            try db.cachedStatement(sql: "INSERT OR REPLACE INTO show_details (podcast, value) VALUES (?, ?)")
-                .execute(arguments: [podcast, new])
+            try db.run("INSERT OR REPLACE INTO show_details (podcast, value) VALUES (?, ?)", [podcast, new])
         } else {
-            try db.cachedStatement(sql: "DELETE FROM show_details WHERE podcast = ?").execute(arguments: [podcast])
+            try db.run("DELETE FROM show_details WHERE podcast = ?", [podcast])
         }
         return true
     }
 
     static func write(_ details: EpisodeDetails?, of episode: EpisodeID, isNew: Bool, _ db: Database) throws {
         if let text = text(details) {
-            try db.cachedStatement(sql: "INSERT OR REPLACE INTO episode_details (episode, value) VALUES (?, ?)")
-                .execute(arguments: [episode, text])
+            try db.run("INSERT OR REPLACE INTO episode_details (episode, value) VALUES (?, ?)", [episode, text])
         } else if !isNew {
-            try db.cachedStatement(sql: "DELETE FROM episode_details WHERE episode = ?").execute(arguments: [episode])
+            try db.run("DELETE FROM episode_details WHERE episode = ?", [episode])
         }
     }
 }
@@ -51,8 +48,7 @@ extension Library {
     /// Returns the details of a show for its page; `nil` if its feed has none.
     package func details(ofShow podcast: ShowID) throws -> ShowDetails? {
         let text = try read { db in
-            try String.fetchOne(
-                db.cachedStatement(sql: "SELECT value FROM show_details WHERE podcast = ?"), arguments: [podcast])
+            try String.fetchOne(db, "SELECT value FROM show_details WHERE podcast = ?", [podcast])
         }
         return StoredDetails.value(text, as: ShowDetails.self)
     }

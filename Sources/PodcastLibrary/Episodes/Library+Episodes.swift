@@ -76,14 +76,13 @@ extension Library {
     package func extras(of episode: EpisodeID) throws -> EpisodeExtras {
         try read { db in
             var extras = EpisodeExtras()
-            extras.chaptersURL = try String.fetchOne(
-                db.cachedStatement(sql: "SELECT chapters_url FROM detail WHERE episode = ?"), arguments: [episode])
+            extras.chaptersURL = try String.fetchOne(db, "SELECT chapters_url FROM detail WHERE episode = ?", [episode])
             let rows = try Row.fetchCursor(
-                db.cachedStatement(
-                    sql: """
-                        SELECT kind, url, type, language, length, start, title, image FROM attachment
-                        WHERE episode = ? ORDER BY kind, position
-                        """), arguments: [episode])
+                db,
+                """
+                SELECT kind, url, type, language, length, start, title, image FROM attachment
+                WHERE episode = ? ORDER BY kind, position
+                """, [episode])
             while let row = try rows.next() {
                 switch row[0] as Int {
                 case EpisodeSQL.alternateKind:
@@ -103,12 +102,13 @@ extension Library {
     /// Returns the tracks of a show's playlist, newest first. Reads only the columns that a track needs.
     package func tracks(of podcast: ShowID) throws -> [Track] {
         try query { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT name, title, duration FROM episode
-                    WHERE podcast = ? AND buried = 0 ORDER BY moment DESC, id DESC
-                    """)
-            return try Row.fetchCursor(statement, arguments: [podcast]).mapAll {
+            return try Row.fetchCursor(
+                db,
+                """
+                SELECT name, title, duration FROM episode
+                WHERE podcast = ? AND buried = 0 ORDER BY moment DESC, id DESC
+                """, [podcast]
+            ).mapAll {
                 Track(name: $0[0], title: $0[1], duration: $0[2])
             }
         }
@@ -123,8 +123,7 @@ extension Library {
     @discardableResult
     package func renameEpisode(id: EpisodeID, to name: String, now: Int64 = Int64(time(nil))) throws -> String {
         try write { db in
-            let row = try Row.fetchOne(
-                db, sql: "SELECT podcast, name FROM episode WHERE id = ? AND buried = 0", arguments: [id])
+            let row = try Row.fetchOne(db, "SELECT podcast, name FROM episode WHERE id = ? AND buried = 0", [id])
             guard let row else { throw LibraryError.noSuchEpisode(id) }
             let podcast: ShowID = row[0]
             let suffix = "." + FileName.fileExtension(of: row[1])
@@ -138,12 +137,10 @@ extension Library {
                 throw LibraryError.invalidName(name, reason: "podfs has a file of this name in every show")
             }
             let taken = try Bool.fetchOne(
-                db, sql: "SELECT 1 FROM episode WHERE podcast = ? AND folded = ? AND id <> ?",
-                arguments: [podcast, folded, id])
+                db, "SELECT 1 FROM episode WHERE podcast = ? AND folded = ? AND id <> ?", [podcast, folded, id])
             guard taken == nil else { throw LibraryError.nameTaken(stem + suffix) }
-            try db.execute(
-                sql: "UPDATE episode SET name = ?, folded = ?, changed = ? WHERE id = ?",
-                arguments: [stem + suffix, folded, now, id])
+            try db.run(
+                "UPDATE episode SET name = ?, folded = ?, changed = ? WHERE id = ?", [stem + suffix, folded, now, id])
             try AlternateSQL.rename(of: id, to: stem + suffix, now: now, db)
             return stem + suffix
         }
@@ -161,14 +158,13 @@ extension Library {
                 let dropped = try RenditionSQL.fetch(db, "r.episode = ?", [id])
                 renditions += dropped
                 renditions += try AlternateSQL.drop(of: id, now: now, db)
-                try db.cachedStatement(sql: "DELETE FROM rendition WHERE episode = ?").execute(arguments: [id])
-                try db.cachedStatement(sql: "DELETE FROM download WHERE episode = ?").execute(arguments: [id])
-                try db.cachedStatement(
-                    sql: """
-                        UPDATE episode SET buried = 1, generation = \(RenditionSQL.generation) + ?, changed = ?
-                        WHERE id = ? AND buried = 0
-                        """
-                ).execute(arguments: [dropped.isEmpty ? 0 : 1, now, id])
+                try db.run("DELETE FROM rendition WHERE episode = ?", [id])
+                try db.run("DELETE FROM download WHERE episode = ?", [id])
+                try db.run(
+                    """
+                    UPDATE episode SET buried = 1, generation = \(RenditionSQL.generation) + ?, changed = ?
+                    WHERE id = ? AND buried = 0
+                    """, [dropped.isEmpty ? 0 : 1, now, id])
             }
             return renditions
         }
@@ -177,7 +173,7 @@ extension Library {
     /// Returns the shows with buried episodes that their feeds still list.
     package func podcastsWithBuriedEpisodes() throws -> [ShowID] {
         try query { db in
-            try ShowID.fetchAll(db, sql: "SELECT DISTINCT podcast FROM episode WHERE buried = 1 AND listed = 1")
+            try ShowID.fetchAll(db, "SELECT DISTINCT podcast FROM episode WHERE buried = 1 AND listed = 1")
         }
     }
 
@@ -197,14 +193,13 @@ extension Library {
     package func setPlayed(episode: EpisodeID, _ played: Bool, now: Int64) throws {
         try write { db in
             let clearsPosition = try played && SyncSQL.hasAccount(db)
-            try db.cachedStatement(
-                sql: """
-                    UPDATE episode SET
-                        changed = CASE WHEN played = ?1 AND (?2 = 0 OR position IS NULL) THEN changed ELSE ?3 END,
-                        played = ?1, position = CASE WHEN ?2 THEN NULL ELSE position END, started = NULL, total = NULL
-                    WHERE id = ?4
-                    """
-            ).execute(arguments: [played, clearsPosition, now, episode])
+            try db.run(
+                """
+                UPDATE episode SET
+                    changed = CASE WHEN played = ?1 AND (?2 = 0 OR position IS NULL) THEN changed ELSE ?3 END,
+                    played = ?1, position = CASE WHEN ?2 THEN NULL ELSE position END, started = NULL, total = NULL
+                WHERE id = ?4
+                """, [played, clearsPosition, now, episode])
             guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
         }
     }
@@ -220,29 +215,26 @@ extension Library {
             var played: Bool?
             if try SyncSQL.hasAccount(db) {
                 let duration = try Double.fetchOne(
-                    db.cachedStatement(sql: "SELECT coalesce(total, duration) FROM episode WHERE id = ?"),
-                    arguments: [episode])
+                    db, "SELECT coalesce(total, duration) FROM episode WHERE id = ?", [episode])
                 switch SyncedState(played: false, position: position, total: duration) {
                 case .new: break
                 case .begun: played = false
                 case .played: (played, position) = (true, nil)
                 }
             }
-            try db.cachedStatement(
-                sql: """
-                    UPDATE episode SET
-                        changed = CASE WHEN position IS ?1 AND played = coalesce(?2, played) THEN changed ELSE ?3 END,
-                        position = ?1, played = coalesce(?2, played), started = NULL WHERE id = ?4
-                    """
-            ).execute(arguments: [position, played, now, episode])
+            try db.run(
+                """
+                UPDATE episode SET
+                    changed = CASE WHEN position IS ?1 AND played = coalesce(?2, played) THEN changed ELSE ?3 END,
+                    position = ?1, played = coalesce(?2, played), started = NULL WHERE id = ?4
+                """, [position, played, now, episode])
             guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
         }
     }
 
     /// Sets whether the current and future renditions of an episode are exempt from eviction. Throws `noSuchEpisode`.
     package func setPinned(episode: EpisodeID, _ pinned: Bool, now: Int64) throws {
-        try update(
-            episode, "changed = CASE WHEN pinned = ?1 THEN changed ELSE ?2 END, pinned = ?1", [pinned, now])
+        try update(episode, "changed = CASE WHEN pinned = ?1 THEN changed ELSE ?2 END, pinned = ?1", [pinned, now])
     }
 
     /// Persists the size that a server has confirmed in a response whose bytes are not cached. Throws `noSuchEpisode`.
@@ -254,11 +246,8 @@ extension Library {
 
     /// Executes `UPDATE episode SET assignments`. The assignments use the two arguments `?1` and `?2`; the id is `?3`.
     private func update(_ episode: EpisodeID, _ assignments: String, _ arguments: StatementArguments) throws {
-        try write { db in
-            try db.cachedStatement(sql: "UPDATE episode SET \(assignments) WHERE id = ?3")
-                .execute(arguments: arguments + [episode])
-            guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
-        }
+        try execute(
+            "UPDATE episode SET \(assignments) WHERE id = ?3", arguments + [episode], orThrow: .noSuchEpisode(episode))
     }
 }
 
@@ -287,9 +276,9 @@ enum EpisodeSQL {
     static func entries(
         _ db: Database, from source: String = "episode e", _ condition: String, _ arguments: StatementArguments
     ) throws -> [EpisodeEntry] {
-        let statement = try db.cachedStatement(
-            sql: "\(entry) FROM \(source) LEFT JOIN rendition r ON r.episode = e.id WHERE \(condition)")
-        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+        return try Row.fetchCursor(
+            db, "\(entry) FROM \(source) LEFT JOIN rendition r ON r.episode = e.id WHERE \(condition)", arguments
+        ).mapAll { row in
             let name: String = row[2]
             let size = EpisodeSize(
                 confirmed: row[bytes: 6], length: row[bytes: 7], duration: row[8],
@@ -312,8 +301,7 @@ enum EpisodeSQL {
         """
 
     static func episodes(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Episode] {
-        let statement = try db.cachedStatement(sql: full + " " + condition)
-        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+        return try Row.fetchCursor(db, full + " " + condition, arguments).mapAll { row in
             var episode = Episode(id: row[0], podcast: row[1], name: row[2], title: row[4], url: row[8])
             episode.guid = row[3]
             episode.published = row[5]

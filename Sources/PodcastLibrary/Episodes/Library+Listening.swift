@@ -8,8 +8,7 @@ extension Library {
     package func listening(of episode: EpisodeID) throws -> StoredListening? {
         try query { db in
             try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT played, position, duration FROM episode WHERE id = ? AND buried = 0"),
-                arguments: [episode]
+                db, "SELECT played, position, duration FROM episode WHERE id = ? AND buried = 0", [episode]
             ).map { StoredListening(played: $0[0], position: $0[1], duration: $0[2]) }
         }
     }
@@ -18,15 +17,12 @@ extension Library {
     ///
     /// - Throws: `noSuchEpisode`.
     package func recordListening(to episode: EpisodeID, _ change: ListeningChange, now: Int64) throws {
-        try write { db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE episode SET changed = ?1, last_played = ?1, played = ?2, position = ?3, started = ?4, total = ?5
-                    WHERE id = ?6
-                    """
-            ).execute(arguments: [now, change.played, change.position, change.started, change.total, episode])
-            guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
-        }
+        try execute(
+            """
+            UPDATE episode SET changed = ?1, last_played = ?1, played = ?2, position = ?3, started = ?4, total = ?5
+            WHERE id = ?6
+            """, [now, change.played, change.position, change.started, change.total, episode],
+            orThrow: .noSuchEpisode(episode))
     }
 
     /// Marks all episodes of a show as played or as not played.
@@ -35,19 +31,19 @@ extension Library {
     /// - Throws: `noSuchPodcast`.
     package func setPlayed(podcast: ShowID, _ played: Bool, now: Int64) throws -> Int {
         try write { db in
-            guard try Bool.fetchOne(db, sql: "SELECT 1 FROM podcast WHERE id = ?", arguments: [podcast]) != nil else {
+            guard try Bool.fetchOne(db, "SELECT 1 FROM podcast WHERE id = ?", [podcast]) != nil else {
                 throw LibraryError.noSuchPodcast(podcast)
             }
             // With a sync server the playback state is one value, played or a position, so marking an episode as played
             // clears its position: see podfs-sync(7).
             let clearsPosition = try played && SyncSQL.hasAccount(db)
             // An episode in progress has no played flag, so marking the show as not played does not change it.
-            try db.execute(
-                sql: """
-                    UPDATE episode SET played = ?1, position = CASE WHEN ?2 THEN NULL ELSE position END,
-                        started = NULL, total = NULL, changed = ?3
-                    WHERE podcast = ?4 AND buried = 0 AND played <> ?1
-                    """, arguments: [played, clearsPosition, now, podcast])
+            try db.run(
+                """
+                UPDATE episode SET played = ?1, position = CASE WHEN ?2 THEN NULL ELSE position END,
+                    started = NULL, total = NULL, changed = ?3
+                WHERE podcast = ?4 AND buried = 0 AND played <> ?1
+                """, [played, clearsPosition, now, podcast])
             return db.changesCount
         }
     }

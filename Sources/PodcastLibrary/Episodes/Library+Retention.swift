@@ -58,15 +58,16 @@ extension Library {
     /// - Parameter goneError: The error number of a download whose media the server does not have.
     package func retainedEpisodes(of podcast: ShowID, goneError: Int) throws -> [RetainedEpisode] {
         try query { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT e.id, e.moment, e.title, e.duration, e.episode_type, e.listed, r.received, r.complete, \
-                    e.played, e.position, e.pinned, d.id IS NOT NULL, coalesce(d.error_number = ?2, 0), e.automatic, \
-                    e.declined, e.name, e.buried, r.file \
-                    FROM episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
-                    WHERE e.podcast = ?1 AND (e.buried = 0 OR e.buried = 1 AND e.listed = 1)
-                    """)
-            return try Row.fetchCursor(statement, arguments: [podcast, goneError]).mapAll { row in
+            return try Row.fetchCursor(
+                db,
+                """
+                SELECT e.id, e.moment, e.title, e.duration, e.episode_type, e.listed, r.received, r.complete, \
+                e.played, e.position, e.pinned, d.id IS NOT NULL, coalesce(d.error_number = ?2, 0), e.automatic, \
+                e.declined, e.name, e.buried, r.file \
+                FROM episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
+                WHERE e.podcast = ?1 AND (e.buried = 0 OR e.buried = 1 AND e.listed = 1)
+                """, [podcast, goneError]
+            ).mapAll { row in
                 var episode = RetainedEpisode(
                     id: row[0], moment: row[1], title: row[2], duration: row[3], type: row[4], listed: row[5],
                     cachedBytes: row[bytes: 6] ?? 0, complete: row[7] ?? false, played: row[8], position: row[9],
@@ -82,11 +83,11 @@ extension Library {
     /// Returns whether a show has automatic downloads, or buried episodes that its feed still lists.
     package func hasRetention(_ podcast: ShowID) throws -> Bool {
         try query { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT 1 FROM episode WHERE podcast = ? AND (automatic = 1 OR buried = 1 AND listed = 1) LIMIT 1
-                    """)
-            return try Int.fetchOne(statement, arguments: [podcast]) != nil
+            return try Int.fetchOne(
+                db,
+                """
+                SELECT 1 FROM episode WHERE podcast = ? AND (automatic = 1 OR buried = 1 AND listed = 1) LIMIT 1
+                """, [podcast]) != nil
         }
     }
 }

@@ -38,7 +38,7 @@ extension Library {
     /// Returns the name of the folder of tagged files in the root.
     package func taggedFolder() throws -> String {
         try query { db in
-            try String.fetchOne(db.cachedStatement(sql: "SELECT name FROM root_folder WHERE role = 'tagged'"))
+            try String.fetchOne(db, "SELECT name FROM root_folder WHERE role = 'tagged'")
                 ?? "Tagged"
         }
     }
@@ -69,15 +69,15 @@ extension Library {
             var comparable = known?.content
             comparable?.total = content.total
             let generation = known.map { comparable == content ? $0.generation : $0.generation + 1 } ?? 0
-            try db.cachedStatement(
-                sql: """
-                    INSERT OR REPLACE INTO tagged
-                    (episode, generation, rendition, tag_size, fingerprint, skipped, total) VALUES (?, ?, ?, ?, ?, ?, ?)
-                    """
-            ).execute(arguments: [
-                episode, generation, content.rendition, content.tagSize, content.fingerprint, content.skipped,
-                content.total,
-            ])
+            try db.run(
+                """
+                INSERT OR REPLACE INTO tagged
+                (episode, generation, rendition, tag_size, fingerprint, skipped, total) VALUES (?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    episode, generation, content.rendition, content.tagSize, content.fingerprint, content.skipped,
+                    content.total,
+                ])
             return generation
         }
     }
@@ -85,12 +85,12 @@ extension Library {
     private static func taggedFiles(
         _ db: Database, _ condition: String, _ arguments: StatementArguments
     ) throws -> [EpisodeID: TaggedFile] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT t.episode, t.generation, t.rendition, t.tag_size, t.fingerprint, t.skipped, t.total
-                FROM tagged t WHERE \(condition)
-                """)
-        let rows = try Row.fetchCursor(statement, arguments: arguments)
+        let rows = try Row.fetchCursor(
+            db,
+            """
+            SELECT t.episode, t.generation, t.rendition, t.tag_size, t.fingerprint, t.skipped, t.total
+            FROM tagged t WHERE \(condition)
+            """, arguments)
         var files: [EpisodeID: TaggedFile] = [:]
         while let row = try rows.next() {
             let id: EpisodeID = row[0]

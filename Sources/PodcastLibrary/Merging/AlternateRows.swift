@@ -17,6 +17,7 @@ struct AlternateRows {
         let isOffered: Bool
         let digest: Int64
         let visibleDigest: Int64
+        let firstSeen: Int64
     }
 
     private let db: Database
@@ -70,17 +71,19 @@ struct AlternateRows {
     }
 
     private func rows(of episode: EpisodeID) throws -> [StoredAlternate] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT e.id, a.name, e.url, e.type, e.length, a.key, e.buried, e.digest, e.visible_digest
-                FROM \(AlternateSQL.table) WHERE a.episode = ? ORDER BY a.medium
-                """)
-        return try Row.fetchCursor(statement, arguments: [episode]).mapAll { row in
+        return try Row.fetchCursor(
+            db,
+            """
+            SELECT e.id, a.name, e.url, e.type, e.length, a.key, e.buried, e.digest, e.visible_digest, e.first_seen
+            FROM \(AlternateSQL.table) WHERE a.episode = ? ORDER BY a.medium
+            """, [episode]
+        ).mapAll { row in
             let name: String = row[1]
             return StoredAlternate(
                 id: row[0], fileName: name,
                 media: StoredMedia(name: name, url: row[2], type: row[3], length: row[4], key: row[5]),
-                isOffered: row[6] as Int == EpisodeSQL.alternate, digest: row.bits(7), visibleDigest: row.bits(8))
+                isOffered: row[6] as Int == EpisodeSQL.alternate, digest: row.bits(7), visibleDigest: row.bits(8),
+                firstSeen: row[9])
         }
     }
 
@@ -119,10 +122,10 @@ struct AlternateRows {
             left = room
         } else {
             let count = try Int.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT count(*) FROM episode e CROSS JOIN alternate a ON a.episode = e.id WHERE e.podcast = ?
-                        """), arguments: [podcast])
+                db,
+                """
+                SELECT count(*) FROM episode e CROSS JOIN alternate a ON a.episode = e.id WHERE e.podcast = ?
+                """, [podcast])
             left = Alternate.maxInShow - (count ?? 0)
         }
         room = max(0, left - 1)
@@ -140,14 +143,6 @@ struct AlternateRows {
         let name: String
         /// The path below the show's folder.
         let path: String
-
-        /// The size in bytes of the playlist of a stream; `nil` for any other file.
-        var streamSize: Int? {
-            guard StreamFile.isStream(name) else { return nil }
-            return StreamFile.content(
-                title: facts.title, duration: facts.item.duration, url: alternate.media.enclosure.url
-            ).count
-        }
 
         /// The digest of all values, and the digest of those that users see, as in `EpisodeFacts`.
         var digests: (all: Int64, visible: Int64) {
@@ -176,76 +171,58 @@ struct AlternateRows {
     }
 
     private mutating func insert(_ values: Values, of episode: EpisodeID) throws {
-        let (item, media, digests) = (values.facts.item, values.alternate.media, values.digests)
         let folded = "/\(episode)/\(FileName.folded(FileName.stem(ofFile: values.name)))"
-        let arguments: [(any DatabaseValueConvertible)?] = [
-            podcast, values.path, folded, values.facts.title, item.published?.seconds, item.published?.offset ?? 0,
-            item.published?.seconds ?? now, item.duration, media.enclosure.url, media.enclosure.type,
-            media.enclosure.length, item.author, now, now, EpisodeSQL.alternate, values.streamSize, digests.all,
-            digests.visible,
-        ]
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO episode (podcast, name, folded, title, published, published_offset, moment, duration, url,
-                    type, length, author, first_seen, changed, buried, confirmed_size, digest, visible_digest)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: StatementArguments(arguments))
+        try db.insert(
+            into: "episode",
+            columns(values, firstSeen: now) + [
+                ("podcast", podcast), ("folded", folded), ("first_seen", now), ("changed", now),
+            ])
         let id = EpisodeID(db.lastInsertedRowID)
-        let medium = values.alternate.medium
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO alternate (medium, episode, position, name, key, title, bit_rate, height, language, codecs)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            id, episode, values.position, values.name, values.alternate.key, medium.title, medium.bitRate,
-            medium.height, medium.language, medium.codecs,
-        ])
-        try StoredSources.write(media.sources, of: id, isNew: true, db)
+        try db.insert(
+            into: "alternate",
+            Self.alternateColumns(values) + [("medium", id), ("episode", episode), ("name", values.name)])
+        try StoredSources.write(values.alternate.media.sources, of: id, isNew: true, db)
         hasVisibleChanges = true
     }
 
     private mutating func update(_ row: StoredAlternate, _ values: Values) throws {
-        let (item, media, digests) = (values.facts.item, values.alternate.media, values.digests)
+        let (media, digests) = (values.alternate.media, values.digests)
         if row.digest == digests.all, row.isOffered { return }
         let isVisible = row.visibleDigest != digests.visible || !row.isOffered
-        let arguments: [(any DatabaseValueConvertible)?] = [
-            values.path, values.facts.title, item.published?.seconds, item.published?.offset ?? 0, item.duration,
-            media.enclosure.url, media.enclosure.type, media.enclosure.length, item.author, digests.all,
-            digests.visible, isVisible, now, Merge.differ(row.media, media), values.streamSize, row.id,
-        ]
-        try db.cachedStatement(
-            sql: """
-                UPDATE episode SET
-                    name = ?1, title = ?2, published = ?3, published_offset = ?4, moment = coalesce(?3, first_seen),
-                    duration = ?5, url = ?6, type = ?7, length = ?8, author = ?9, digest = ?10, visible_digest = ?11,
-                    changed = CASE WHEN ?12 THEN ?13 ELSE changed END,
-                    confirmed_size = coalesce(?15, CASE WHEN ?14 THEN NULL ELSE confirmed_size END),
-                    listed = 1, buried = \(EpisodeSQL.alternate)
-                WHERE id = ?16
-                """
-        ).execute(arguments: StatementArguments(arguments))
-        let medium = values.alternate.medium
-        try db.cachedStatement(
-            sql: """
-                UPDATE alternate SET position = ?, key = ?, title = ?, bit_rate = ?, height = ?, language = ?, codecs = ?
-                WHERE medium = ?
-                """
-        ).execute(arguments: [
-            values.position, values.alternate.key, medium.title, medium.bitRate, medium.height, medium.language,
-            medium.codecs, row.id,
-        ])
+        var columns = columns(values, firstSeen: row.firstSeen) + [("listed", true)]
+        if isVisible { columns.append(("changed", now)) }
+        if Merge.differ(row.media, media), !StreamFile.isStream(values.name) {
+            columns.append(("confirmed_size", nil))
+        }
+        try db.update("episode", columns, where: "id", row.id)
+        try db.update("alternate", Self.alternateColumns(values), where: "medium", row.id)
         try StoredSources.write(media.sources, of: row.id, isNew: false, db)
         if isVisible { hasVisibleChanges = true }
+    }
+
+    /// Returns the columns of the row in `episode`.
+    private func columns(_ values: Values, firstSeen: Int64) -> Columns {
+        let digests = values.digests
+        return values.facts.columns(values.alternate.media, name: values.name, firstSeen: firstSeen) + [
+            ("name", values.path), ("buried", EpisodeSQL.alternate), ("digest", digests.all),
+            ("visible_digest", digests.visible),
+        ]
+    }
+
+    private static func alternateColumns(_ values: Values) -> Columns {
+        let medium = values.alternate.medium
+        return [
+            ("position", values.position), ("key", values.alternate.key), ("title", medium.title),
+            ("bit_rate", medium.bitRate), ("height", medium.height), ("language", medium.language),
+            ("codecs", medium.codecs),
+        ]
     }
 
     /// Hides an alternate that the feed no longer offers, and removes its download task. The alternate's row stays. Its
     /// cached bytes stay until they are evicted, like those of any file.
     private mutating func remove(_ id: EpisodeID) throws {
-        try db.cachedStatement(sql: "UPDATE episode SET buried = 1, listed = 0, changed = ? WHERE id = ?")
-            .execute(arguments: [now, id])
-        try db.cachedStatement(sql: "DELETE FROM download WHERE episode = ?").execute(arguments: [id])
+        try db.run("UPDATE episode SET buried = 1, listed = 0, changed = ? WHERE id = ?", [now, id])
+        try db.run("DELETE FROM download WHERE episode = ?", [id])
         hasVisibleChanges = true
     }
 }

@@ -42,6 +42,26 @@ struct StoredMedia {
 }
 
 extension EpisodeFacts {
+    /// Returns the columns of `episode` that both an episode and an alternate have.
+    ///
+    /// - Parameters:
+    ///   - media: The encoding of the file.
+    ///   - name: The file name.
+    func columns(_ media: EpisodeMedia, name: String, firstSeen: Int64) -> Columns {
+        var columns: Columns = [
+            ("title", title), ("published", item.published?.seconds),
+            ("published_offset", item.published?.offset ?? 0), ("moment", item.published?.seconds ?? firstSeen),
+            ("duration", item.duration), ("url", media.enclosure.url), ("type", media.enclosure.type),
+            ("length", media.enclosure.length), ("author", item.author),
+        ]
+        // The playlist of a stream is generated, so its size is known.
+        if StreamFile.isStream(name) {
+            let content = StreamFile.content(title: title, duration: item.duration, url: media.enclosure.url)
+            columns.append(("confirmed_size", content.count))
+        }
+        return columns
+    }
+
     /// Returns the encoding of a new episode: the preferred one, otherwise the main one.
     func media(preferring preference: MediaPreference?) -> EpisodeMedia {
         media(at: preference?.choice(among: encodings, duration: item.duration) ?? 0)
@@ -125,19 +145,20 @@ extension EpisodeFacts {
 enum StoredSources {
     static func write(_ sources: [MediaSource], of episode: EpisodeID, isNew: Bool, _ db: Database) throws {
         if !isNew {
-            try db.cachedStatement(sql: "DELETE FROM media_source WHERE episode = ?").execute(arguments: [episode])
+            try db.run("DELETE FROM media_source WHERE episode = ?", [episode])
         }
         for (position, source) in sources.enumerated() {
-            try db.cachedStatement(sql: "INSERT INTO media_source (episode, position, url, hash) VALUES (?, ?, ?, ?)")
-                .execute(arguments: [episode, position, source.url, source.hash])
+            try db.run(
+                "INSERT INTO media_source (episode, position, url, hash) VALUES (?, ?, ?, ?)",
+                [episode, position, source.url, source.hash])
         }
     }
 
     /// Returns all addresses of an episode's file, the one in its row first.
     static func fetch(_ db: Database, of episode: EpisodeID, url: String) throws -> [MediaSource] {
-        let statement = try db.cachedStatement(
-            sql: "SELECT url, hash FROM media_source WHERE episode = ? ORDER BY position")
-        let sources = try Row.fetchCursor(statement, arguments: [episode]).mapAll {
+        let sources = try Row.fetchCursor(
+            db, "SELECT url, hash FROM media_source WHERE episode = ? ORDER BY position", [episode]
+        ).mapAll {
             MediaSource(url: $0[0], hash: $0[1])
         }
         return sources.isEmpty ? [MediaSource(url: url)] : sources
@@ -148,8 +169,7 @@ extension Library {
     /// Returns the addresses of an episode's file in the order in which to try them; empty if there is no such episode.
     package func mediaSources(of episode: EpisodeID) throws -> [MediaSource] {
         try read { db in
-            let url = try String.fetchOne(
-                db.cachedStatement(sql: "SELECT url FROM episode WHERE id = ? AND buried <> 1"), arguments: [episode])
+            let url = try String.fetchOne(db, "SELECT url FROM episode WHERE id = ? AND buried <> 1", [episode])
             return try url.map { try StoredSources.fetch(db, of: episode, url: $0) } ?? []
         }
     }

@@ -33,9 +33,7 @@ extension Library {
     ///
     /// - Returns: A result for each of `shows`, in the same order. A show is rejected with `alreadySubscribed`,
     ///   `invalidName` or `nameTaken`.
-    package func subscribe(
-        _ shows: [ArrivingShow], template: NameTemplate
-    ) throws -> [Result<MergeResult, any Error>] {
+    package func subscribe(_ shows: [ArrivingShow], template: NameTemplate) throws -> [Result<MergeResult, any Error>] {
         try write { db in try shows.map { show in try Self.add(show, template, db) } }
     }
 
@@ -45,8 +43,7 @@ extension Library {
         _ show: ArrivingShow, _ template: NameTemplate, _ db: Database
     ) throws -> Result<MergeResult, any Error> {
         let subscribed = try String.fetchOne(
-            db.cachedStatement(sql: "SELECT name FROM podcast WHERE url IN (?, ?) AND ephemeral = 0"),
-            arguments: [show.url, show.response.finalURL])
+            db, "SELECT name FROM podcast WHERE url IN (?, ?) AND ephemeral = 0", [show.url, show.response.finalURL])
         if let subscribed { return .failure(LibraryError.alreadySubscribed(name: subscribed)) }
         let title = title(show.feed.title, url: show.url)
         var folder = template.folder(title)
@@ -65,23 +62,22 @@ extension Library {
             folder = try names.claim(folder) { try isTaken($0, db) }
         }
 
-        let found = try ShowID.fetchOne(
-            db.cachedStatement(sql: "SELECT id FROM podcast WHERE url = ?"), arguments: [show.url])
+        let found = try ShowID.fetchOne(db, "SELECT id FROM podcast WHERE url = ?", [show.url])
         let id: ShowID
         if let found {
             id = found
-            try db.cachedStatement(
-                sql: "UPDATE podcast SET name = ?, folded = ?, ephemeral = ?, created = ?, changed = ? WHERE id = ?"
-            ).execute(arguments: [folder, FileName.folded(folder), show.ephemeral, show.now, show.now, id])
+            try db.run(
+                "UPDATE podcast SET name = ?, folded = ?, ephemeral = ?, created = ?, changed = ? WHERE id = ?",
+                [folder, FileName.folded(folder), show.ephemeral, show.now, show.now, id])
         } else {
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO podcast (name, folded, url, title, created, changed, ephemeral)
-                    VALUES (?, ?, ?, ?, ?, ?, ?)
-                    """
-            ).execute(arguments: [
-                folder, FileName.folded(folder), show.url, title, show.now, show.now, show.ephemeral,
-            ])
+            try db.run(
+                """
+                INSERT INTO podcast (name, folded, url, title, created, changed, ephemeral)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    folder, FileName.folded(folder), show.url, title, show.now, show.now, show.ephemeral,
+                ])
             id = ShowID(db.lastInsertedRowID)
         }
         if !show.ephemeral {
@@ -103,16 +99,14 @@ extension Library {
     /// - Parameter show: A show to ignore.
     static func isShow(_ folded: String, besides show: ShowID? = nil, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
-            db.cachedStatement(sql: "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0 AND id IS NOT ?"),
-            arguments: [folded, show]) ?? false
+            db, "SELECT 1 FROM podcast WHERE folded = ? AND ephemeral = 0 AND id IS NOT ?", [folded, show]) ?? false
     }
 
     /// Whether a view's folder, or a folder in the table `root_folder` (tags, tagged files), has this folded name.
     static func isOtherFolder(_ folded: String, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
-            db.cachedStatement(
-                sql: "SELECT 1 FROM view WHERE folded = ?1 UNION SELECT 1 FROM root_folder WHERE folded = ?1"),
-            arguments: [folded]) ?? false
+            db, "SELECT 1 FROM view WHERE folded = ?1 UNION SELECT 1 FROM root_folder WHERE folded = ?1", [folded])
+            ?? false
     }
 
     /// Updates a show from its current feed, in one transaction that writes only the show and its changed episodes.

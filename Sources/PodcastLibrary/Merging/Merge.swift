@@ -27,6 +27,7 @@ struct Merge {
         let buried: Bool
         let digest: Int64
         let visibleDigest: Int64
+        let firstSeen: Int64
     }
 
     let db: Database
@@ -70,7 +71,7 @@ struct Merge {
         }
         if response.isWhole, !response.isDelta {
             for (row, isPresent) in zip(known, present) where !isPresent && row.listed {
-                try db.cachedStatement(sql: "UPDATE episode SET listed = 0 WHERE id = ?").execute(arguments: [row.id])
+                try db.run("UPDATE episode SET listed = 0 WHERE id = ?", [row.id])
                 if !row.buried { unlisted.append(row.id) }
             }
         }
@@ -101,18 +102,19 @@ struct Merge {
         var known: [StoredEpisode] = []
         var facts: [EpisodeIdentity] = []
         let cursor = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT id, length, listed, buried, digest, visible_digest,
-                        guid, url, title, published, published_offset, type, duration, name, medium, main_url
-                    FROM episode WHERE podcast = ? AND id NOT IN (SELECT medium FROM alternate) ORDER BY id
-                    """), arguments: [podcast])
+            db,
+            """
+            SELECT id, length, listed, buried, digest, visible_digest,
+                guid, url, title, published, published_offset, type, duration, name, medium, main_url, first_seen
+            FROM episode WHERE podcast = ? AND id NOT IN (SELECT medium FROM alternate) ORDER BY id
+            """, [podcast])
         while let row = try cursor.next() {
             known.append(
                 StoredEpisode(
                     id: row[0],
                     media: StoredMedia(name: row[13], url: row[7], type: row[11], length: row[1], key: row[14]),
-                    listed: row[2], buried: row[3], digest: row.bits(4), visibleDigest: row.bits(5)))
+                    listed: row[2], buried: row[3], digest: row.bits(4), visibleDigest: row.bits(5),
+                    firstSeen: row[16]))
             let seconds: Int64? = row[9]
             facts.append(
                 EpisodeIdentity(
@@ -132,17 +134,15 @@ struct Merge {
         let returns = !row.listed && row.buried
         if row.digest == item.digest {
             guard !row.listed else { return }
-            try db.cachedStatement(
-                sql: """
-                    UPDATE episode SET listed = 1, buried = 0, changed = CASE WHEN ? THEN ? ELSE changed END
-                    WHERE id = ?
-                    """
-            ).execute(arguments: [returns, now, row.id])
+            try db.run(
+                """
+                UPDATE episode SET listed = 1, buried = 0, changed = CASE WHEN ? THEN ? ELSE changed END
+                WHERE id = ?
+                """, [returns, now, row.id])
         } else {
             let sameVisible = row.visibleDigest == item.visibleDigest
             let media = item.media(of: row.media)
-            try update(
-                row, item, media, forgetSize: Self.differ(row.media, media), isVisible: returns || !sameVisible)
+            try update(row, item, media, forgetSize: Self.differ(row.media, media), isVisible: returns || !sameVisible)
             try StoredSources.write(media.sources, of: row.id, isNew: false, db)
             if !sameVisible { try writeDetail(row.id, item, isNew: false) }
             try writeAttachments(row.id, item, isNew: false)
@@ -163,36 +163,25 @@ struct Merge {
         return old != new
     }
 
-    /// Returns the size in bytes of the playlist that podfs generates for a stream; `nil` for any other file.
-    private static func streamSize(_ name: String, _ facts: EpisodeFacts, _ media: EpisodeMedia) -> Int? {
-        guard StreamFile.isStream(name) else { return nil }
-        return StreamFile.content(title: facts.title, duration: facts.item.duration, url: media.enclosure.url).count
-    }
-
     private func update(
         _ row: StoredEpisode, _ facts: EpisodeFacts, _ media: EpisodeMedia, forgetSize: Bool, isVisible: Bool
     ) throws {
+        var columns = facts.columns(media, name: row.media.name, firstSeen: row.firstSeen) + Self.columns(facts, media)
+        columns += [("listed", true), ("buried", row.buried && row.listed)]
+        if isVisible { columns.append(("changed", now)) }
+        if forgetSize, !StreamFile.isStream(row.media.name) { columns.append(("confirmed_size", nil)) }
+        try db.update("episode", columns, where: "id", row.id)
+    }
+
+    /// Returns the columns that only an episode has, unlike an alternate.
+    private static func columns(_ facts: EpisodeFacts, _ media: EpisodeMedia) -> Columns {
         let item = facts.item
-        let arguments: [(any DatabaseValueConvertible)?] = [
-            facts.guid, facts.title, item.published?.seconds, item.published?.offset ?? 0, item.duration,
-            media.enclosure.url, media.enclosure.type, media.enclosure.length, item.season, item.episode,
-            item.episodeType, item.explicit, item.link, item.image, item.author,
-            facts.sidecars(besides: media).rawValue, facts.digest, facts.visibleDigest, isVisible, now, forgetSize,
-            row.buried && row.listed, row.id, media.key,
-            media.mainURL, Self.streamSize(row.media.name, facts, media),
+        return [
+            ("guid", facts.guid), ("season", item.season), ("episode", item.episode),
+            ("episode_type", item.episodeType), ("explicit", item.explicit), ("link", item.link),
+            ("image", item.image), ("sidecars", facts.sidecars(besides: media).rawValue), ("digest", facts.digest),
+            ("visible_digest", facts.visibleDigest), ("medium", media.key), ("main_url", media.mainURL),
         ]
-        try db.cachedStatement(
-            sql: """
-                UPDATE episode SET
-                    guid = ?1, title = ?2, published = ?3, published_offset = ?4, moment = coalesce(?3, first_seen),
-                    duration = ?5, url = ?6, type = ?7, length = ?8, season = ?9, episode = ?10, episode_type = ?11,
-                    explicit = ?12, link = ?13, image = ?14, author = ?15, sidecars = ?16, digest = ?17,
-                    visible_digest = ?18, changed = CASE WHEN ?19 THEN ?20 ELSE changed END,
-                    confirmed_size = coalesce(?26, CASE WHEN ?21 THEN NULL ELSE confirmed_size END),
-                    listed = 1, buried = ?22, medium = ?24, main_url = ?25
-                WHERE id = ?23
-                """
-        ).execute(arguments: StatementArguments(arguments))
     }
 
     // MARK: - New episodes
@@ -204,36 +193,24 @@ struct Merge {
         let taken: Set<String> =
             isFirst
             ? []
-            : try String.fetchSet(
-                db.cachedStatement(sql: "SELECT folded FROM episode WHERE podcast = ?"), arguments: [podcast])
+            : try String.fetchSet(db, "SELECT folded FROM episode WHERE podcast = ?", [podcast])
         var names = UniqueNames(taken: taken.union(UniqueNames.reservedInShow))
         // Undated items come last. Among themselves they are inserted in reverse document order, like items with equal
         // dates, since most documents list the newest item first.
         let times = items.map { $0.item.published?.seconds ?? .max }
         let order = items.indices.sorted { times[$0] != times[$1] ? times[$0] < times[$1] : $0 > $1 }
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT INTO episode (podcast, name, folded, guid, title, published, published_offset, moment, duration,
-                    url, type, length, season, episode, episode_type, explicit, link, image, author, first_seen,
-                    changed, sidecars, digest, visible_digest, medium, main_url, confirmed_size)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """)
         let preference = try PodcastSQL.settings(db, of: podcast)["prefer"].flatMap(MediaPreference.init)
         for index in order {
             let facts = items[index]
-            let item = facts.item
-            let stem = names.claim(template.stem(for: item, show: show))
+            let stem = names.claim(template.stem(for: facts.item, show: show))
             let media = facts.media(preferring: preference)
             let name = stem + "." + MediaType(type: media.enclosure.type, url: media.enclosure.url).fileExtension
-            let arguments: [(any DatabaseValueConvertible)?] = [
-                podcast, name, FileName.folded(stem), facts.guid, facts.title,
-                item.published?.seconds, item.published?.offset ?? 0, item.published?.seconds ?? now, item.duration,
-                media.enclosure.url, media.enclosure.type, media.enclosure.length, item.season, item.episode,
-                item.episodeType, item.explicit, item.link, item.image, item.author, now, now,
-                facts.sidecars(besides: media).rawValue, facts.digest, facts.visibleDigest, media.key, media.mainURL,
-                Self.streamSize(name, facts, media),
+            var columns = facts.columns(media, name: name, firstSeen: now) + Self.columns(facts, media)
+            columns += [
+                ("podcast", podcast), ("name", name), ("folded", FileName.folded(stem)), ("first_seen", now),
+                ("changed", now),
             ]
-            try statement.execute(arguments: StatementArguments(arguments))
+            try db.insert(into: "episode", columns)
             let id = EpisodeID(db.lastInsertedRowID)
             try writeDetail(id, facts, isNew: true)
             try writeAttachments(id, facts, isNew: true)
@@ -249,38 +226,37 @@ struct Merge {
         let notes = facts.item.description
         guard notes != nil || facts.item.chaptersURL != nil else {
             if isNew { return }
-            return try db.cachedStatement(sql: "DELETE FROM detail WHERE episode = ?").execute(arguments: [id])
+            return try db.run("DELETE FROM detail WHERE episode = ?", [id])
         }
-        try db.cachedStatement(sql: "INSERT OR REPLACE INTO detail (episode, notes, chapters_url) VALUES (?, ?, ?)")
-            .execute(arguments: [id, notes, facts.item.chaptersURL])
+        try db.run(
+            "INSERT OR REPLACE INTO detail (episode, notes, chapters_url) VALUES (?, ?, ?)",
+            [id, notes, facts.item.chaptersURL])
     }
 
     private func writeAttachments(_ id: EpisodeID, _ facts: EpisodeFacts, isNew: Bool) throws {
         if !isNew {
-            try db.cachedStatement(sql: "DELETE FROM attachment WHERE episode = ?").execute(arguments: [id])
+            try db.run("DELETE FROM attachment WHERE episode = ?", [id])
         }
-        if facts.item.enclosures.count < 2, facts.item.transcripts.isEmpty, facts.chapters.isEmpty { return }
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT INTO attachment (episode, kind, position, url, type, language, length, start, title, image)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """)
+        func insert(_ kind: Int, _ position: Int, _ columns: Columns) throws {
+            try db.insert(
+                into: "attachment", [("episode", id), ("kind", kind), ("position", position)] + columns)
+        }
         for (position, media) in facts.alternates.enumerated() {
-            try statement.execute(arguments: [
-                id, EpisodeSQL.alternateKind, position, media.url, media.type, nil, media.length, nil, nil, nil,
-            ])
+            try insert(
+                EpisodeSQL.alternateKind, position,
+                [("url", media.url), ("type", media.type), ("length", media.length)])
         }
         for (position, transcript) in facts.item.transcripts.enumerated() {
-            try statement.execute(arguments: [
-                id, EpisodeSQL.transcriptKind, position, transcript.url, transcript.type, transcript.language, nil,
-                nil, nil, nil,
-            ])
+            try insert(
+                EpisodeSQL.transcriptKind, position,
+                [("url", transcript.url), ("type", transcript.type), ("language", transcript.language)])
         }
         for (position, chapter) in facts.chapters.enumerated() {
-            try statement.execute(arguments: [
-                id, EpisodeSQL.chapterKind, position, chapter.link, nil, nil, nil, chapter.start, chapter.title,
-                chapter.image,
-            ])
+            try insert(
+                EpisodeSQL.chapterKind, position,
+                [
+                    ("url", chapter.link), ("start", chapter.start), ("title", chapter.title), ("image", chapter.image),
+                ])
         }
     }
 
@@ -290,17 +266,17 @@ struct Merge {
     /// validators (ETag, Last-Modified) are not replaced, so that the next request again asks for the items that are
     /// new since the last whole document.
     private func updatePodcast(afterDelta response: FeedResponse) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE podcast SET state = 'active', error = NULL, http_status = ?1, last_refresh = ?2,
-                    next_refresh = coalesce(?3, next_refresh), changed = CASE WHEN ?4 THEN ?2 ELSE changed END,
-                    failures = 0, space = coalesce(?6, space), reach = coalesce(reach, ?7)
-                WHERE id = ?5
-                """
-        ).execute(arguments: [
-            response.status, now, response.nextRefresh, isVisible, podcast, response.space?.rawValue,
-            response.reach?.rawValue,
-        ])
+        try db.run(
+            """
+            UPDATE podcast SET state = 'active', error = NULL, http_status = ?1, last_refresh = ?2,
+                next_refresh = coalesce(?3, next_refresh), changed = CASE WHEN ?4 THEN ?2 ELSE changed END,
+                failures = 0, space = coalesce(?6, space), reach = coalesce(reach, ?7)
+            WHERE id = ?5
+            """,
+            [
+                response.status, now, response.nextRefresh, isVisible, podcast, response.space?.rawValue,
+                response.reach?.rawValue,
+            ])
     }
 
     private func updatePodcast(
@@ -321,22 +297,18 @@ struct Merge {
         new.error = nil
         let hasOtherDetails = try StoredDetails.write(feed.details, of: podcast, db)
         let changed = isVisible || hasOtherDetails || new != old ? now : old.changed
-        let arguments: [(any DatabaseValueConvertible)?] = [
-            title, feed.link, feed.description, feed.language, feed.image, feed.author, feed.guid, feed.type,
-            feed.explicit, response.status, response.etag, response.lastModified, response.finalURL,
-            response.contentType, now, response.nextRefresh, changed, response.updateInterval,
-            response.space?.rawValue, response.reach?.rawValue, feed.quietTimes.bits, unplayable,
-            podcast,
+        var columns: Columns = [
+            ("title", title), ("link", feed.link), ("description", feed.description), ("language", feed.language),
+            ("image", feed.image), ("author", feed.author), ("guid", feed.guid), ("type", feed.type),
+            ("explicit", feed.explicit), ("state", Podcast.active), ("error", nil), ("http_status", response.status),
+            ("etag", response.etag), ("last_modified", response.lastModified), ("final_url", response.finalURL),
+            ("content_type", response.contentType), ("last_refresh", now), ("next_refresh", response.nextRefresh),
+            ("changed", changed), ("failures", 0), ("update_interval", response.updateInterval),
+            ("quiet_times", feed.quietTimes.bits), ("unplayable", unplayable),
         ]
-        try db.cachedStatement(
-            sql: """
-                UPDATE podcast SET title = ?, link = ?, description = ?, language = ?, image = ?, author = ?, guid = ?,
-                    type = ?, explicit = ?, state = 'active', error = NULL, http_status = ?, etag = ?,
-                    last_modified = ?, final_url = ?, content_type = ?, last_refresh = ?, next_refresh = ?, changed = ?,
-                    failures = 0, update_interval = ?, space = coalesce(?, space), reach = coalesce(reach, ?),
-                    quiet_times = ?, unplayable = ?
-                WHERE id = ?
-                """
-        ).execute(arguments: StatementArguments(arguments))
+        if let space = response.space { columns.append(("space", space.rawValue)) }
+        try db.update("podcast", columns, where: "id", podcast)
+        try db.run(
+            "UPDATE podcast SET reach = ? WHERE id = ? AND reach IS NULL", [response.reach?.rawValue, podcast])
     }
 }

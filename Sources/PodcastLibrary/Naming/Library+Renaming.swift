@@ -32,31 +32,28 @@ extension Library {
             // Two episodes may swap names. Each renamed episode first gets a temporary name, because the names in a
             // show must be unique after each statement.
             for (number, renaming) in renamings.enumerated() where renaming.episode != nil {
-                try db.cachedStatement(sql: "UPDATE episode SET folded = ? WHERE id = ?")
-                    .execute(arguments: ["/\(number)", renaming.episode])
+                try db.run("UPDATE episode SET folded = ? WHERE id = ?", ["/\(number)", renaming.episode])
             }
             for renaming in renamings {
                 if let episode = renaming.episode {
-                    try db.cachedStatement(sql: "UPDATE episode SET name = ?, folded = ?, changed = ? WHERE id = ?")
-                        .execute(arguments: [
+                    try db.run(
+                        "UPDATE episode SET name = ?, folded = ?, changed = ? WHERE id = ?",
+                        [
                             renaming.name, FileName.folded(FileName.stem(ofFile: renaming.name)), now, episode,
                         ])
                     try AlternateSQL.rename(of: episode, to: renaming.name, now: now, db)
                 } else {
-                    try db.execute(
-                        sql: "UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?",
-                        arguments: [renaming.name, FileName.folded(renaming.name), now, podcast])
+                    try db.run(
+                        "UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?",
+                        [renaming.name, FileName.folded(renaming.name), now, podcast])
                 }
             }
             return renamings
         }
     }
 
-    private static func renamings(
-        by template: NameTemplate, _ podcast: ShowID, _ db: Database
-    ) throws -> [Renaming] {
-        let show = try Row.fetchOne(
-            db, sql: "SELECT name, title FROM podcast WHERE id = ? AND ephemeral = 0", arguments: [podcast])
+    private static func renamings(by template: NameTemplate, _ podcast: ShowID, _ db: Database) throws -> [Renaming] {
+        let show = try Row.fetchOne(db, "SELECT name, title FROM podcast WHERE id = ? AND ephemeral = 0", [podcast])
         guard let show else { throw LibraryError.noSuchPodcast(podcast) }
         let folder: String = show[0]
         var renamings: [Renaming] = []
@@ -68,15 +65,14 @@ extension Library {
             }
             renamings.append(Renaming(episode: nil, former: folder, name: name))
         }
-        let buried = try String.fetchSet(
-            db, sql: "SELECT folded FROM episode WHERE podcast = ? AND buried = 1", arguments: [podcast])
+        let buried = try String.fetchSet(db, "SELECT folded FROM episode WHERE podcast = ? AND buried = 1", [podcast])
         var names = UniqueNames(taken: buried.union(UniqueNames.reservedInShow))
         let rows = try Row.fetchCursor(
             db,
-            sql: """
-                SELECT id, name, title, published, published_offset, season, episode FROM episode
-                WHERE podcast = ? AND buried = 0 ORDER BY id
-                """, arguments: [podcast])
+            """
+            SELECT id, name, title, published, published_offset, season, episode FROM episode
+            WHERE podcast = ? AND buried = 0 ORDER BY id
+            """, [podcast])
         while let row = try rows.next() {
             var item = Item()
             item.title = row[2]

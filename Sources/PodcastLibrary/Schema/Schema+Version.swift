@@ -12,13 +12,13 @@ extension Schema {
         let tables = try Set(
             String.fetchAll(
                 db,
-                sql: """
-                    SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                    """))
+                """
+                SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                """))
         if tables.isEmpty, stated == 0 { return 0 }
         let applied =
             tables.contains("grdb_migrations")
-            ? try Set(String.fetchAll(db, sql: "SELECT identifier FROM grdb_migrations")) : []
+            ? try Set(String.fetchAll(db, "SELECT identifier FROM grdb_migrations")) : []
         // An earlier writer was killed before its first migration.
         if tables == ["grdb_migrations"], applied.isEmpty, stated == 0 { return 0 }
         guard tables.contains("podcast") || tables.contains("episode") else {
@@ -41,10 +41,10 @@ extension Schema {
         try Set(
             String.fetchAll(
                 db,
-                sql: """
-                    SELECT t.name || '.' || c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
-                    WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                    """))
+                """
+                SELECT t.name || '.' || c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+                WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                """))
     }
 
     /// Checks for two kinds of damage that opening the file does not detect. Damage to the SQL text that declares a

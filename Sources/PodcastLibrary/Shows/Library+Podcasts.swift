@@ -9,16 +9,15 @@ extension Library {
     /// Returns the subscribed shows, sorted by name.
     package func podcasts() throws -> [Podcast] {
         try query { db in
-            let statement = try db.cachedStatement(
-                sql: PodcastSQL.select + " WHERE p.ephemeral = 0 ORDER BY p.folded, p.name")
-            return try Row.fetchCursor(statement).mapAll(PodcastSQL.podcast)
+            return try Row.fetchCursor(db, PodcastSQL.select + " WHERE p.ephemeral = 0 ORDER BY p.folded, p.name")
+                .mapAll(PodcastSQL.podcast)
         }
     }
 
     /// Returns the ids of the subscribed shows. Cheap, unlike `podcasts()`, which counts the episodes of all shows.
     package func podcastIDs() throws -> Set<ShowID> {
         try query { db in
-            try ShowID.fetchSet(db.cachedStatement(sql: "SELECT id FROM podcast WHERE ephemeral = 0"))
+            try ShowID.fetchSet(db, "SELECT id FROM podcast WHERE ephemeral = 0")
         }
     }
 
@@ -52,15 +51,14 @@ extension Library {
     package func totals(of podcast: ShowID) throws -> ShowTotals? {
         try query { db in
             let show = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT length(CAST(title AS BLOB)), changed FROM podcast WHERE id = ?"),
-                arguments: [podcast])
+                db, "SELECT length(CAST(title AS BLOB)), changed FROM podcast WHERE id = ?", [podcast])
             let episodes = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT count(*), coalesce(sum(bytes), 0), max(changed), (SELECT max(changed) FROM episode
-                            WHERE podcast = ?1 AND buried = \(EpisodeSQL.alternate))
-                        FROM episode WHERE podcast = ?1 AND buried = 0
-                        """), arguments: [podcast])
+                db,
+                """
+                SELECT count(*), coalesce(sum(bytes), 0), max(changed), (SELECT max(changed) FROM episode
+                    WHERE podcast = ?1 AND buried = \(EpisodeSQL.alternate))
+                FROM episode WHERE podcast = ?1 AND buried = 0
+                """, [podcast])
             guard let show, let episodes else { return nil }
             let changes: [Int64?] = [show[1], episodes[2], episodes[3]]
             return ShowTotals(
@@ -80,8 +78,8 @@ extension Library {
         try query { db in
             let marks = Array(repeating: "?", count: urls.count).joined(separator: ", ")
             return try String.fetchOne(
-                db.cachedStatement(sql: "SELECT name FROM podcast WHERE url IN (\(marks)) AND ephemeral = 0 LIMIT 1"),
-                arguments: StatementArguments(urls))
+                db, "SELECT name FROM podcast WHERE url IN (\(marks)) AND ephemeral = 0 LIMIT 1",
+                StatementArguments(urls))
         }
     }
 
@@ -108,25 +106,21 @@ extension Library {
     ) throws {
         try write { db in
             let state = isGone ? Podcast.gone : Podcast.failed
-            try db.cachedStatement(
-                sql: """
-                    UPDATE podcast SET
-                        changed = CASE WHEN state IS ?1 AND error IS ?2 AND http_status IS ?3 THEN changed ELSE ?5 END,
-                        state = ?1, error = ?2, http_status = ?3, next_refresh = ?4, failures = failures + 1
-                    WHERE id = ?6
-                    """
-            ).execute(arguments: [state, error, status, isGone ? nil : next, now, podcast])
+            try db.run(
+                """
+                UPDATE podcast SET
+                    changed = CASE WHEN state IS ?1 AND error IS ?2 AND http_status IS ?3 THEN changed ELSE ?5 END,
+                    state = ?1, error = ?2, http_status = ?3, next_refresh = ?4, failures = failures + 1
+                WHERE id = ?6
+                """, [state, error, status, isGone ? nil : next, now, podcast])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
         }
     }
 
     /// Sets when a show is refreshed next, in seconds since 1970; `nil` for as soon as possible.
     package func setNextRefresh(podcast: ShowID, _ next: Int64?) throws {
-        try write { db in
-            try db.cachedStatement(sql: "UPDATE podcast SET next_refresh = ? WHERE id = ?")
-                .execute(arguments: [next, podcast])
-            guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
-        }
+        try execute(
+            "UPDATE podcast SET next_refresh = ? WHERE id = ?", [next, podcast], orThrow: .noSuchPodcast(podcast))
     }
 
     /// Moves a show to a new feed address (301, 308, `itunes:new-feed-url`). Removes the validators, which apply only
@@ -137,26 +131,24 @@ extension Library {
     ///   one. With `nil` it stays.
     /// - Returns: The renditions of the search result, whose cache files are now unreferenced.
     /// - Throws: `alreadySubscribed` if another subscribed show has the new address; `noSuchPodcast`.
-    package func move(
-        podcast: ShowID, to url: String, space: AddressSpace? = nil, now: Int64
-    ) throws -> [Rendition] {
+    package func move(podcast: ShowID, to url: String, space: AddressSpace? = nil, now: Int64) throws -> [Rendition] {
         try write { db in
             var renditions: [Rendition] = []
             if let other = try Row.fetchOne(
-                db, sql: "SELECT id, name, ephemeral FROM podcast WHERE url = ? AND id <> ?", arguments: [url, podcast])
+                db, "SELECT id, name, ephemeral FROM podcast WHERE url = ? AND id <> ?", [url, podcast])
             {
                 guard other[2] else { throw LibraryError.alreadySubscribed(name: other[1]) }
                 // A search result does not prevent the move.
                 let id: ShowID = other[0]
                 renditions = try RenditionSQL.fetch(db, "e.podcast = ?", [id])
-                try db.execute(sql: "DELETE FROM podcast WHERE id = ?", arguments: [id])
+                try db.run("DELETE FROM podcast WHERE id = ?", [id])
             }
-            try db.execute(
-                sql: """
-                    UPDATE podcast SET etag = NULL, last_modified = NULL, changed = ?2, url = ?1,
-                        reach = min(coalesce(reach, ?4), coalesce(?4, reach))
-                    WHERE id = ?3 AND url <> ?1
-                    """, arguments: [url, now, podcast, space?.rawValue])
+            try db.run(
+                """
+                UPDATE podcast SET etag = NULL, last_modified = NULL, changed = ?2, url = ?1,
+                    reach = min(coalesce(reach, ?4), coalesce(?4, reach))
+                WHERE id = ?3 AND url <> ?1
+                """, [url, now, podcast, space?.rawValue])
             guard try db.changesCount > 0 || Self.podcastExists(podcast, db) else {
                 throw LibraryError.noSuchPodcast(podcast)
             }
@@ -171,7 +163,7 @@ extension Library {
     package func unsubscribe(podcast: ShowID) throws -> [Rendition] {
         try write { db in
             let renditions = try RenditionSQL.fetch(db, "e.podcast = ?", [podcast])
-            try db.execute(sql: "DELETE FROM podcast WHERE id = ?", arguments: [podcast])
+            try db.run("DELETE FROM podcast WHERE id = ?", [podcast])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
             try Self.recordEmptied(db)
             return renditions
@@ -182,7 +174,7 @@ extension Library {
     /// lost its shows, or never had any. The value has no meaning while there are shows.
     package func wasEmptied() throws -> Bool {
         try query { db in
-            try Bool.fetchOne(db, sql: "SELECT value FROM counter WHERE name = 'emptied'") ?? false
+            try Bool.fetchOne(db, "SELECT value FROM counter WHERE name = 'emptied'") ?? false
         }
     }
 
@@ -203,9 +195,7 @@ extension Library {
         try write { db in
             let renditions = try RenditionSQL.fetch(
                 db, "e.podcast IN (SELECT p.id FROM podcast p WHERE \(Self.isExpired))", [before])
-            try db.execute(
-                sql: "DELETE FROM podcast WHERE id IN (SELECT p.id FROM podcast p WHERE \(Self.isExpired))",
-                arguments: [before])
+            try db.run("DELETE FROM podcast WHERE id IN (SELECT p.id FROM podcast p WHERE \(Self.isExpired))", [before])
             return renditions
         }
     }
@@ -227,9 +217,7 @@ extension Library {
             guard try !Self.isShow(folded, besides: id, db) && !Self.isOtherFolder(folded, db) else {
                 throw LibraryError.nameTaken(name)
             }
-            try db.execute(
-                sql: "UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?",
-                arguments: [name, folded, now, id])
+            try db.run("UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?", [name, folded, now, id])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(id) }
         }
         return name
@@ -245,14 +233,13 @@ extension Library {
         try write { db in
             guard try Self.podcastExists(podcast, db) else { throw LibraryError.noSuchPodcast(podcast) }
             if let value {
-                try db.execute(
-                    sql: "INSERT OR REPLACE INTO setting (podcast, key, value) VALUES (?, ?, ?)",
-                    arguments: [podcast, key, value])
+                try db.run(
+                    "INSERT OR REPLACE INTO setting (podcast, key, value) VALUES (?, ?, ?)", [podcast, key, value])
             } else {
-                try db.execute(sql: "DELETE FROM setting WHERE podcast = ? AND key = ?", arguments: [podcast, key])
+                try db.run("DELETE FROM setting WHERE podcast = ? AND key = ?", [podcast, key])
             }
             if key == "share" {
-                try db.execute(sql: "UPDATE podcast SET changed = ? WHERE id = ?", arguments: [now, podcast])
+                try db.run("UPDATE podcast SET changed = ? WHERE id = ?", [now, podcast])
             }
         }
     }
@@ -266,7 +253,7 @@ extension Library {
     }
 
     static func podcastExists(_ id: ShowID, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM podcast WHERE id = ?"), arguments: [id]) ?? false
+        try Bool.fetchOne(db, "SELECT 1 FROM podcast WHERE id = ?", [id]) ?? false
     }
 }
 
@@ -283,8 +270,7 @@ enum PodcastSQL {
 
     static func settings(_ db: Database, of podcast: ShowID) throws -> [String: String] {
         let rows = try Row.fetchCursor(
-            db.cachedStatement(sql: "SELECT key, value FROM setting WHERE podcast = ? AND key <> ?"),
-            arguments: [podcast, credentialsKey])
+            db, "SELECT key, value FROM setting WHERE podcast = ? AND key <> ?", [podcast, credentialsKey])
         var result: [String: String] = [:]
         while let row = try rows.next() { result[row[0]] = row[1] }
         return result
@@ -301,8 +287,7 @@ enum PodcastSQL {
     static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Podcast? {
         // `next().map` would convert the row after the cursor is released. That resets the statement to which the row
         // belongs.
-        let statement = try db.cachedStatement(sql: select + " WHERE " + condition)
-        return try Row.fetchCursor(statement, arguments: arguments).mapAll(podcast).first
+        return try Row.fetchCursor(db, select + " WHERE " + condition, arguments).mapAll(podcast).first
     }
 
     /// The SQL of `folders(_:_:_:)`, up to its condition.
@@ -312,8 +297,7 @@ enum PodcastSQL {
         """
 
     static func folders(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [FolderEntry] {
-        let statement = try db.cachedStatement(sql: folderSelect + " " + condition)
-        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+        return try Row.fetchCursor(db, folderSelect + " " + condition, arguments).mapAll { row in
             FolderEntry(id: row[0], name: row[1], changed: row[2], lastRefresh: row[3], newest: row[4])
         }
     }
@@ -326,14 +310,5 @@ enum PodcastSQL {
             contentType: row[18], lastRefresh: row[19], nextRefresh: row[20], created: row[21], changed: row[22],
             ephemeral: row[23], episodes: row[24], cached: row[25], hasCredentials: row[26],
             unplayable: row[27])
-    }
-}
-
-extension RowCursor {
-    /// Converts all rows. (`Array(cursor.map)` needs an escaping closure.)
-    func mapAll<Value>(_ transform: (Row) throws -> Value) throws -> [Value] {
-        var values: [Value] = []
-        while let row = try next() { values.append(try transform(row)) }
-        return values
     }
 }

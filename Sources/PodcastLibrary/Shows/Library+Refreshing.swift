@@ -91,8 +91,8 @@ extension Library {
             var settings: [ShowID: [String: String]] = [:]
             let isOne = podcast == nil ? "" : "podcast = ?2 AND"
             let rows = try Row.fetchCursor(
-                db.cachedStatement(sql: "SELECT podcast, key, value FROM setting WHERE \(isOne) key <> ?1"),
-                arguments: podcast.map { [PodcastSQL.credentialsKey, $0] } ?? [PodcastSQL.credentialsKey])
+                db, "SELECT podcast, key, value FROM setting WHERE \(isOne) key <> ?1",
+                podcast.map { [PodcastSQL.credentialsKey, $0] } ?? [PodcastSQL.credentialsKey])
             while let row = try rows.next() { settings[row[0], default: [:]][row[1]] = row[2] }
             if settings.isEmpty { return found }
             for index in found.indices { found[index].settings = settings[found[index].id] ?? [:] }
@@ -102,23 +102,17 @@ extension Library {
 
     /// Removes the validators of a show's feed, so that the next refresh fetches it completely.
     package func clearValidators(of podcast: ShowID) throws {
-        try write { db in
-            try db.execute(
-                sql: "UPDATE podcast SET etag = NULL, last_modified = NULL WHERE id = ?", arguments: [podcast])
-        }
+        try execute("UPDATE podcast SET etag = NULL, last_modified = NULL WHERE id = ?", [podcast])
     }
 
     /// Returns the last recorded value of the configuration's `keep`, encoded as a number by the caller.
     package func recordedKeep() throws -> Int64? {
-        try query { db in try Int64.fetchOne(db, sql: "SELECT value FROM counter WHERE name = 'keep'") }
+        try query { db in try Int64.fetchOne(db, "SELECT value FROM counter WHERE name = 'keep'") }
     }
 
     /// Records the configuration's `keep`; see `recordedKeep`.
     package func record(keep code: Int64) throws {
-        try write { db in
-            try db.execute(
-                sql: "INSERT OR REPLACE INTO counter (name, value) VALUES ('keep', ?)", arguments: [code])
-        }
+        try execute("INSERT OR REPLACE INTO counter (name, value) VALUES ('keep', ?)", [code])
     }
 
     // MARK: - After the response
@@ -157,11 +151,11 @@ extension Library {
 
     private static func published(of podcast: ShowID, _ db: Database) throws -> [Int64] {
         try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT published FROM episode WHERE podcast = ? AND buried = 0 AND published IS NOT NULL
-                    ORDER BY moment DESC, id DESC LIMIT 100
-                    """), arguments: [podcast]
+            db,
+            """
+            SELECT published FROM episode WHERE podcast = ? AND buried = 0 AND published IS NOT NULL
+            ORDER BY moment DESC, id DESC LIMIT 100
+            """, [podcast]
         ).mapAll { $0[0] }
     }
 
@@ -171,14 +165,14 @@ extension Library {
         // CROSS JOIN, since SQLite would otherwise scan all episodes (https://www.sqlite.org/optoverview.html).
         try query { db in
             try ShowID.fetchSet(
-                db.cachedStatement(
-                    sql: """
-                        SELECT e.podcast FROM download d CROSS JOIN episode e ON e.id = d.episode
-                        WHERE e.automatic = 1
-                        UNION
-                        SELECT e.podcast FROM rendition r CROSS JOIN episode e ON e.id = r.episode
-                        WHERE r.complete = 0 AND e.automatic = 1
-                        """))
+                db,
+                """
+                SELECT e.podcast FROM download d CROSS JOIN episode e ON e.id = d.episode
+                WHERE e.automatic = 1
+                UNION
+                SELECT e.podcast FROM rendition r CROSS JOIN episode e ON e.id = r.episode
+                WHERE r.complete = 0 AND e.automatic = 1
+                """)
         }
     }
 
@@ -186,13 +180,11 @@ extension Library {
     package func refreshRecord(of podcast: ShowID) throws -> RefreshRecord {
         try read { db in
             let row = try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT failures, update_interval, quiet_times FROM podcast WHERE id = ?"),
-                arguments: [podcast])
+                db, "SELECT failures, update_interval, quiet_times FROM podcast WHERE id = ?", [podcast])
             guard let row else { throw LibraryError.noSuchPodcast(podcast) }
             var record = RefreshRecord(failures: row[0], updateInterval: row[1])
             record.quietTimes = QuietTimes(bits: row[2])
-            record.formerAddresses = try String.fetchAll(
-                db.cachedStatement(sql: "SELECT url FROM address WHERE podcast = ?"), arguments: [podcast])
+            record.formerAddresses = try String.fetchAll(db, "SELECT url FROM address WHERE podcast = ?", [podcast])
             record.published = try Self.published(of: podcast, db)
             return record
         }
@@ -200,10 +192,7 @@ extension Library {
 
     /// Records an address that must not be accepted as a new address of the show's feed.
     package func store(address: String, of podcast: ShowID) throws {
-        try write { db in
-            try db.cachedStatement(sql: "INSERT OR IGNORE INTO address (podcast, url) VALUES (?, ?)")
-                .execute(arguments: [podcast, address])
-        }
+        try execute("INSERT OR IGNORE INTO address (podcast, url) VALUES (?, ?)", [podcast, address])
     }
 
     /// Makes every show, and the sync account, due now if its last success lies more than an hour in the future, or its
@@ -221,23 +210,22 @@ extension Library {
         let (latestRefresh, latestSync) = (latest + longestRefresh.seconds, latest + longestSync.seconds)
         let isNeeded = try query { db in
             let hasShow = try Bool.fetchOne(
-                db, sql: "SELECT EXISTS (SELECT 1 FROM podcast WHERE \(isShow))", arguments: [latest, latestRefresh])
+                db, "SELECT EXISTS (SELECT 1 FROM podcast WHERE \(isShow))", [latest, latestRefresh])
             let hasAccount = try Bool.fetchOne(
-                db, sql: "SELECT EXISTS (SELECT 1 FROM sync_account WHERE \(isAccount))",
-                arguments: [latest, latestSync])
+                db, "SELECT EXISTS (SELECT 1 FROM sync_account WHERE \(isAccount))", [latest, latestSync])
             return hasShow ?? false || hasAccount ?? false
         }
         guard isNeeded else { return }
         // `min` of two values is NULL if one is: a show that was never refreshed still has no last refresh.
         try write { db in
-            try db.execute(
-                sql: "UPDATE podcast SET last_refresh = min(last_refresh, ?3), next_refresh = ?3 WHERE \(isShow)",
-                arguments: [latest, latestRefresh, now])
-            try db.execute(
-                sql: """
-                    UPDATE sync_account SET last_sync = min(last_sync, ?3), held_until = NULL,
-                        next_sync = CASE WHEN stopped THEN NULL ELSE ?3 END WHERE \(isAccount)
-                    """, arguments: [latest, latestSync, now])
+            try db.run(
+                "UPDATE podcast SET last_refresh = min(last_refresh, ?3), next_refresh = ?3 WHERE \(isShow)",
+                [latest, latestRefresh, now])
+            try db.run(
+                """
+                UPDATE sync_account SET last_sync = min(last_sync, ?3), held_until = NULL,
+                    next_sync = CASE WHEN stopped THEN NULL ELSE ?3 END WHERE \(isAccount)
+                """, [latest, latestSync, now])
         }
     }
 
@@ -245,10 +233,10 @@ extension Library {
     package func nextRefresh() throws -> Int64? {
         try query { db in
             try StoredNumber.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT min(coalesce(next_refresh, 0)) FROM podcast WHERE ephemeral = 0 AND state <> 'gone'
-                        """))
+                db,
+                """
+                SELECT min(coalesce(next_refresh, 0)) FROM podcast WHERE ephemeral = 0 AND state <> 'gone'
+                """)
         }
     }
 
@@ -256,9 +244,7 @@ extension Library {
     package func identities(of podcast: ShowID) throws -> [(guid: String?, url: String)] {
         try query { db in
             let rows = try Row.fetchCursor(
-                db.cachedStatement(
-                    sql: "SELECT guid, coalesce(main_url, url) FROM episode WHERE podcast = ? AND buried = 0"),
-                arguments: [podcast])
+                db, "SELECT guid, coalesce(main_url, url) FROM episode WHERE podcast = ? AND buried = 0", [podcast])
             return try rows.mapAll { ($0[0], $0[1]) }
         }
     }

@@ -58,11 +58,11 @@ extension Library {
             var seen: Set<ShowID> = []
             for show in shows {
                 let row = try Row.fetchOne(
-                    db.cachedStatement(
-                        sql: """
-                            SELECT id, name, ephemeral FROM podcast WHERE id = ?1 AND ephemeral = 0 OR url = ?2
-                            ORDER BY ephemeral LIMIT 1
-                            """), arguments: [show.subscription, show.url])
+                    db,
+                    """
+                    SELECT id, name, ephemeral FROM podcast WHERE id = ?1 AND ephemeral = 0 OR url = ?2
+                    ORDER BY ephemeral LIMIT 1
+                    """, [show.subscription, show.url])
                 if let row {
                     let id: ShowID = row[0]
                     guard seen.insert(id).inserted else { continue }
@@ -74,32 +74,32 @@ extension Library {
                     continue
                 }
                 if names == nil {
-                    let taken = try String.fetchSet(db, sql: "SELECT folded FROM podcast")
+                    let taken = try String.fetchSet(db, "SELECT folded FROM podcast")
                     names = UniqueNames(taken: taken.union(UniqueNames.reservedInRoot))
                 }
                 let name = names?.claim(FileName.stem(show.title)) ?? FileName.stem(show.title)
-                try db.cachedStatement(
-                    sql: """
-                        INSERT INTO podcast (name, folded, url, title, author, image, link, created, changed, reach,
-                            ephemeral)
-                        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
-                        """
-                ).execute(arguments: [
-                    name, FileName.folded(name), show.url, show.title, show.author, show.image, show.link, now, now,
-                    show.reach?.rawValue,
-                ])
+                try db.run(
+                    """
+                    INSERT INTO podcast (name, folded, url, title, author, image, link, created, changed, reach,
+                        ephemeral)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+                    """,
+                    [
+                        name, FileName.folded(name), show.url, show.title, show.author, show.image, show.link, now, now,
+                        show.reach?.rawValue,
+                    ])
                 ephemeral.insert(result.count)
                 let id = ShowID(db.lastInsertedRowID)
                 seen.insert(id)
                 result.append(FoundRow(podcast: id, name: name))
             }
-            try db.execute(
-                sql: """
-                    DELETE FROM podcast WHERE id IN (
-                        SELECT id FROM podcast WHERE ephemeral = 1 ORDER BY created DESC, id DESC LIMIT -1 OFFSET ?)
-                    AND id NOT IN (SELECT podcast FROM sync_removed)
-                    AND NOT EXISTS (SELECT 1 FROM rendition r WHERE r.podcast = podcast.id)
-                    """, arguments: [Self.maxEphemeral])
+            try db.run(
+                """
+                DELETE FROM podcast WHERE id IN (
+                    SELECT id FROM podcast WHERE ephemeral = 1 ORDER BY created DESC, id DESC LIMIT -1 OFFSET ?)
+                AND id NOT IN (SELECT podcast FROM sync_removed)
+                AND NOT EXISTS (SELECT 1 FROM rendition r WHERE r.podcast = podcast.id)
+                """, [Self.maxEphemeral])
             return Self.distinct(result, ephemeral: ephemeral)
         }
     }
@@ -129,8 +129,7 @@ extension Library {
 
     private func renew(_ podcasts: [ShowID], _ db: Database, now: Int64) throws {
         for id in podcasts {
-            try db.cachedStatement(sql: "UPDATE podcast SET created = max(created, ?) WHERE id = ? AND ephemeral = 1")
-                .execute(arguments: [now, id])
+            try db.run("UPDATE podcast SET created = max(created, ?) WHERE id = ? AND ephemeral = 1", [now, id])
         }
     }
 
@@ -139,9 +138,8 @@ extension Library {
     package func isEphemeral(podcast: ShowID) throws -> Bool {
         try query { db in
             try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT ephemeral AND id NOT IN (SELECT podcast FROM sync_removed) FROM podcast WHERE id = ?"),
-                arguments: [podcast]) ?? false
+                db, "SELECT ephemeral AND id NOT IN (SELECT podcast FROM sync_removed) FROM podcast WHERE id = ?",
+                [podcast]) ?? false
         }
     }
 
@@ -172,10 +170,10 @@ extension Library {
         try query { db in
             try ShowID.fetchSet(
                 db,
-                sql: """
-                    SELECT DISTINCT podcast FROM episode
-                    WHERE pinned = 1 AND podcast IN (SELECT id FROM podcast WHERE ephemeral = 1)
-                    """)
+                """
+                SELECT DISTINCT podcast FROM episode
+                WHERE pinned = 1 AND podcast IN (SELECT id FROM podcast WHERE ephemeral = 1)
+                """)
         }
     }
 }

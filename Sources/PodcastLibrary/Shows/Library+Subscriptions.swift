@@ -123,8 +123,7 @@ extension Library {
     /// Whether there are any subscriptions.
     package func hasSubscriptions() throws -> Bool {
         try query { db in
-            try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM podcast WHERE ephemeral = 0)")) ?? false
+            try Bool.fetchOne(db, "SELECT EXISTS (SELECT 1 FROM podcast WHERE ephemeral = 0)") ?? false
         }
     }
 
@@ -155,8 +154,7 @@ extension Library {
     private static func subscribeUnfetched(
         _ show: UnfetchedShow, _ template: NameTemplate, _ names: inout UniqueNames, _ db: Database, now: Int64
     ) throws -> UnfetchedShowResult {
-        let found = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT id, name, ephemeral FROM podcast WHERE url = ?"), arguments: [show.url])
+        let found = try Row.fetchOne(db, "SELECT id, name, ephemeral FROM podcast WHERE url = ?", [show.url])
         if let found, !found[2] { return .known(podcast: found[0], name: found[1]) }
         let title = title(show.title, url: show.url)
         let given = show.name.map(FileName.normalized).flatMap { name in
@@ -166,28 +164,29 @@ extension Library {
         if let found {
             let id: ShowID = found[0]
             try setAccess(of: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
-            try db.execute(
-                sql: """
-                    UPDATE podcast SET name = ?, folded = ?, link = coalesce(link, ?), state = 'failed', error = ?,
-                        http_status = ?, next_refresh = ?, ephemeral = 0, created = ?, changed = ?
-                    WHERE id = ?
-                    """,
-                arguments: [
+            try db.run(
+                """
+                UPDATE podcast SET name = ?, folded = ?, link = coalesce(link, ?), state = 'failed', error = ?,
+                    http_status = ?, next_refresh = ?, ephemeral = 0, created = ?, changed = ?
+                WHERE id = ?
+                """,
+                [
                     folder, FileName.folded(folder), show.link, show.error, show.httpStatus, show.next, now, now, id,
                 ])
             if !show.tags.isEmpty { try setTags(show.tags, of: id, db) }
             return .added(podcast: id, name: folder)
         }
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO podcast
-                    (name, folded, url, title, link, state, error, http_status, next_refresh, created, changed)
-                VALUES (?, ?, ?, ?, ?, 'failed', ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            folder, FileName.folded(folder), show.url, title, show.link, show.error, show.httpStatus, show.next, now,
-            now,
-        ])
+        try db.run(
+            """
+            INSERT INTO podcast
+                (name, folded, url, title, link, state, error, http_status, next_refresh, created, changed)
+            VALUES (?, ?, ?, ?, ?, 'failed', ?, ?, ?, ?, ?)
+            """,
+            [
+                folder, FileName.folded(folder), show.url, title, show.link, show.error, show.httpStatus, show.next,
+                now,
+                now,
+            ])
         let id = ShowID(db.lastInsertedRowID)
         try setAccess(of: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
         if !show.tags.isEmpty { try setTags(show.tags, of: id, db) }

@@ -6,78 +6,42 @@ internal import Transfers
 /// The data of an episode that pages and generated feeds display.
 package struct EpisodeSummary: Sendable, Equatable {
     package var id: EpisodeID
-    package var podcast: ShowID
-    package var guid: String?
     /// The file name.
     package var name: String
     package var title: String
     /// Seconds since 1970 UTC.
     package var published: Int64?
     /// The UTC offset of the feed's time zone in seconds.
-    package var publishedOffset: Int
+    package var publishedOffset: Int = 0
     /// The duration in seconds.
     package var duration: Double?
     /// The MIME type according to the feed.
     package var type: String?
     package var link: String?
     /// The time of the last change that users can see, in seconds since 1970 UTC.
-    package var changed: Int64
+    package var changed: Int64 = 0
     /// The size in bytes; 0 while unknown.
-    package var size: Int64
-    package var sizeSource: SizeSource
+    package var size: Int64 = 0
+    package var sizeSource: SizeSource = .unknown
     /// Whether the episode is completely cached.
-    package var complete: Bool
-    package var played: Bool
+    package var complete: Bool = false
+    package var played: Bool = false
     /// The playback position in seconds.
     package var position: Double?
     package var season: Int?
+    package var sidecars: Sidecars = []
+    /// The notes from the feed; `nil` if there are none, or if they exceed the limits.
+    package var notes: String?
+    package var chapters: [Chapter] = []
+    /// The other encodings, in the feed's order, up to the limits.
+    package var alternates: [AlternateSummary] = []
+    package var details: EpisodeDetails?
+    package var podcast: ShowID = 0
+    package var guid: String?
     package var number: Double?
     /// `full`, `trailer` or `bonus`.
     package var kind: String?
     package var explicit: Bool?
-    package var sidecars: Sidecars
-    /// The notes from the feed; `nil` if there are none, or if they exceed the limits.
-    package var notes: String?
-    package var chapters: [Chapter]
-    /// The other encodings, in the feed's order, up to the limits.
-    package var alternates: [AlternateSummary]
-    package var details: EpisodeDetails?
-
-    package init(
-        id: EpisodeID, name: String, title: String, published: Int64? = nil, publishedOffset: Int = 0,
-        duration: Double? = nil, type: String? = nil, link: String? = nil, changed: Int64 = 0, size: Int64 = 0,
-        sizeSource: SizeSource = .unknown, complete: Bool = false, played: Bool = false, position: Double? = nil,
-        season: Int? = nil, sidecars: Sidecars = [], notes: String? = nil, chapters: [Chapter] = [],
-        alternates: [AlternateSummary] = [], details: EpisodeDetails? = nil, podcast: ShowID = 0, guid: String? = nil,
-        number: Double? = nil,
-        kind: String? = nil, explicit: Bool? = nil
-    ) {
-        self.id = id
-        self.podcast = podcast
-        self.guid = guid
-        self.number = number
-        self.kind = kind
-        self.explicit = explicit
-        self.name = name
-        self.title = title
-        self.published = published
-        self.publishedOffset = publishedOffset
-        self.duration = duration
-        self.type = type
-        self.link = link
-        self.changed = changed
-        self.size = size
-        self.sizeSource = sizeSource
-        self.complete = complete
-        self.played = played
-        self.position = position
-        self.season = season
-        self.sidecars = sidecars
-        self.notes = notes
-        self.chapters = chapters
-        self.alternates = alternates
-        self.details = details
-    }
 }
 
 /// The data of an alternate (another encoding of an episode) that pages display.
@@ -122,9 +86,7 @@ package struct SummaryLimits: Sendable {
 
 extension Library {
     /// Passes a show's episodes to `body` one by one, newest first, so that only one is in memory at a time.
-    package func summaries(
-        of podcast: ShowID, limits: SummaryLimits, _ body: (EpisodeSummary) throws -> Void
-    ) throws {
+    package func summaries(of podcast: ShowID, limits: SummaryLimits, _ body: (EpisodeSummary) throws -> Void) throws {
         try summaries(
             from: "episode e", "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast],
             limits: limits, body)
@@ -191,31 +153,31 @@ extension Library {
     private static func notes(_ db: Database, of episode: EpisodeID, limit: Int) throws -> String? {
         // `length` counts the characters of a text but the bytes of a blob; `octet_length` requires SQLite 3.43.
         try String.fetchOne(
-            db.cachedStatement(
-                sql: "SELECT notes FROM detail WHERE episode = ? AND length(CAST(notes AS BLOB)) <= ?"),
-            arguments: [episode, limit])
+            db, "SELECT notes FROM detail WHERE episode = ? AND length(CAST(notes AS BLOB)) <= ?", [episode, limit])
     }
 
     private static func chapters(_ db: Database, of episode: EpisodeID, limit: Int) throws -> [Chapter] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT start, title FROM attachment WHERE episode = ? AND kind = \(EpisodeSQL.chapterKind) \
-                ORDER BY position LIMIT ?
-                """)
-        return try Row.fetchCursor(statement, arguments: [episode, limit]).mapAll {
+        return try Row.fetchCursor(
+            db,
+            """
+            SELECT start, title FROM attachment WHERE episode = ? AND kind = \(EpisodeSQL.chapterKind) \
+            ORDER BY position LIMIT ?
+            """, [episode, limit]
+        ).mapAll {
             Chapter(start: $0[0] ?? 0, title: $0[1])
         }
     }
 
     private static func alternates(_ db: Database, of episode: EpisodeID, limit: Int) throws -> [AlternateSummary] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT a.name, e.type, a.language, \(EpisodeSQL.size), e.length, e.duration, e.changed \
-                FROM \(AlternateSQL.table) LEFT JOIN rendition r ON r.episode = e.id \
-                WHERE a.episode = ? AND e.buried = \(EpisodeSQL.alternate) \
-                ORDER BY a.position LIMIT ?
-                """)
-        return try Row.fetchCursor(statement, arguments: [episode, limit]).mapAll { row in
+        return try Row.fetchCursor(
+            db,
+            """
+            SELECT a.name, e.type, a.language, \(EpisodeSQL.size), e.length, e.duration, e.changed \
+            FROM \(AlternateSQL.table) LEFT JOIN rendition r ON r.episode = e.id \
+            WHERE a.episode = ? AND e.buried = \(EpisodeSQL.alternate) \
+            ORDER BY a.position LIMIT ?
+            """, [episode, limit]
+        ).mapAll { row in
             let name: String = row[0]
             let size = EpisodeSize(
                 confirmed: row[bytes: 3], length: row[bytes: 4], duration: row[5],

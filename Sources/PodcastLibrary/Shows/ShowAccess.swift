@@ -15,9 +15,7 @@ package struct ShowAccess: Sendable, Equatable {
     /// The address space from which the feed was last fetched.
     package var space: AddressSpace?
 
-    package init(
-        url: String, givenURL: String? = nil, reach: AddressSpace? = nil, space: AddressSpace? = nil
-    ) {
+    package init(url: String, givenURL: String? = nil, reach: AddressSpace? = nil, space: AddressSpace? = nil) {
         self.url = url
         self.givenURL = givenURL
         self.reach = reach
@@ -42,10 +40,9 @@ extension Library {
     /// Returns a show's `ShowAccess`; `nil` if there is no such show.
     package func showAccess(of podcast: ShowID) throws -> ShowAccess? {
         try query { db in
-            try Row.fetchOne(
-                db.cachedStatement(sql: "SELECT \(ShowAccess.columns) FROM podcast p WHERE p.id = ?"),
-                arguments: [podcast]
-            ).map { ShowAccess($0, from: 0) }
+            try Row.fetchOne(db, "SELECT \(ShowAccess.columns) FROM podcast p WHERE p.id = ?", [podcast]).map {
+                ShowAccess($0, from: 0)
+            }
         }
     }
 
@@ -56,7 +53,6 @@ extension Library {
     }
 
     static func setAccess(of podcast: ShowID, url: String?, reach: AddressSpace?, _ db: Database) throws {
-        try db.cachedStatement(sql: "UPDATE podcast SET given_url = ?, reach = ? WHERE id = ?")
-            .execute(arguments: [url, reach?.rawValue, podcast])
+        try db.run("UPDATE podcast SET given_url = ?, reach = ? WHERE id = ?", [url, reach?.rawValue, podcast])
     }
 }

@@ -40,16 +40,10 @@ struct EpisodeIndex {
     /// Returns the URL without its query if its extension is that of a media file; `nil` for a script, whose query
     /// identifies the file.
     private static func mediaPath(_ url: String) -> String? {
-        let path = url.prefix { $0 != "?" }
-        guard let slash = path.lastIndex(of: "/"), let dot = path.lastIndex(of: "."), dot > slash,
-            mediaExtensions.contains(path[path.index(after: dot)...].lowercased())
-        else { return nil }
-        return String(path)
+        let path = String(url.prefix { $0 != "?" })
+        let major = MediaType.pathExtension(of: path).flatMap { MediaType.extensions[$0]?.major }
+        return major == .audio || major == .video ? path : nil
     }
-
-    private static let mediaExtensions: Set<String> = [
-        "mp3", "m4a", "m4b", "aac", "ogg", "oga", "opus", "flac", "wav", "mp4", "m4v", "mov", "webm", "mkv",
-    ]
 
     private mutating func podcast(_ url: String, _ db: Database) throws -> ShowID? {
         if showOfURL == nil {
@@ -61,7 +55,7 @@ struct EpisodeIndex {
                 "SELECT f.url, f.podcast FROM sync_feed f JOIN podcast p ON p.id = f.podcast",
                 "SELECT url, id FROM podcast WHERE ephemeral = 0 OR id IN (SELECT podcast FROM sync_removed)",
             ] {
-                let rows = try Row.fetchCursor(db, sql: sql)
+                let rows = try Row.fetchCursor(db, sql)
                 while let row = try rows.next() { known[Self.key(row[0])] = row[1] }
             }
             showOfURL = known
@@ -80,12 +74,11 @@ struct EpisodeIndex {
         if let known = episodesOfShow[podcast] { return known }
         var show = ShowEpisodes()
         let rows = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT id, guid, coalesce(main_url, url) FROM episode
-                    WHERE podcast = ? AND id NOT IN (SELECT medium FROM alternate) ORDER BY id
-                    """),
-            arguments: [podcast])
+            db,
+            """
+            SELECT id, guid, coalesce(main_url, url) FROM episode
+            WHERE podcast = ? AND id NOT IN (SELECT medium FROM alternate) ORDER BY id
+            """, [podcast])
         while let row = try rows.next() {
             let id: EpisodeID = row[0]
             if let guid: String = row[1] {

@@ -5,11 +5,11 @@ extension Library {
     package func syncAccount() throws -> SyncAccount? {
         try query { db in
             let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT url, user, device, kind, subscriptions_since, episodes_since, episodes_full, last_sync,
-                            next_sync, failures, error, stopped, held_until FROM sync_account
-                        """))
+                db,
+                """
+                SELECT url, user, device, kind, subscriptions_since, episodes_since, episodes_full, last_sync,
+                    next_sync, failures, error, stopped, held_until FROM sync_account
+                """)
             guard let row else { return nil }
             var account = SyncAccount(
                 url: row[0], user: row[1], device: row[2], kind: SyncAccount.Kind(rawValue: row[3]) ?? .gpodder)
@@ -31,30 +31,29 @@ extension Library {
     package func beginSync(_ account: SyncAccount, now: Int64) throws {
         try write { db in
             let same = try Bool.fetchOne(
-                db, sql: "SELECT 1 FROM sync_account WHERE url = ? AND user = ? AND device = ? AND kind = ?",
-                arguments: [account.url, account.user, account.device, account.kind.rawValue])
+                db, "SELECT 1 FROM sync_account WHERE url = ? AND user = ? AND device = ? AND kind = ?",
+                [account.url, account.user, account.device, account.kind.rawValue])
             if same ?? false {
-                return try db.execute(
-                    sql:
-                        "UPDATE sync_account SET stopped = 0, error = NULL, failures = 0, held_until = NULL, next_sync = ?",
-                    arguments: [now])
+                return try db.run(
+                    "UPDATE sync_account SET stopped = 0, error = NULL, failures = 0, held_until = NULL, next_sync = ?",
+                    [now])
             }
             try SyncSQL.removeAccount(db)
-            try db.execute(
-                sql: "INSERT INTO sync_account (id, url, user, device, kind, next_sync) VALUES (1, ?, ?, ?, ?, ?)",
-                arguments: [account.url, account.user, account.device, account.kind.rawValue, now])
-            try db.execute(
-                sql: """
-                    INSERT INTO sync_subscription (url, podcast, subscribed, at)
-                    SELECT url, id, 1, ? FROM podcast WHERE ephemeral = 0
-                    """, arguments: [now])
-            try db.execute(
-                sql: """
-                    INSERT INTO sync_pending (episode, at, floor)
-                    SELECT e.id, min(coalesce(e.heard, 0), ?), 0 FROM episode e
-                    WHERE (e.played = 1 OR e.position >= 1)
-                        AND (SELECT p.ephemeral FROM podcast p WHERE p.id = e.podcast) = 0
-                    """, arguments: [now])
+            try db.run(
+                "INSERT INTO sync_account (id, url, user, device, kind, next_sync) VALUES (1, ?, ?, ?, ?, ?)",
+                [account.url, account.user, account.device, account.kind.rawValue, now])
+            try db.run(
+                """
+                INSERT INTO sync_subscription (url, podcast, subscribed, at)
+                SELECT url, id, 1, ? FROM podcast WHERE ephemeral = 0
+                """, [now])
+            try db.run(
+                """
+                INSERT INTO sync_pending (episode, at, floor)
+                SELECT e.id, min(coalesce(e.heard, 0), ?), 0 FROM episode e
+                WHERE (e.played = 1 OR e.position >= 1)
+                    AND (SELECT p.ephemeral FROM podcast p WHERE p.id = e.podcast) = 0
+                """, [now])
         }
     }
 
@@ -67,40 +66,34 @@ extension Library {
     ///   - error: The reason for the failure, one line; `nil` after a success.
     ///   - next: The time of the next attempt; `nil` for never.
     ///   - heldUntil: The earliest time of the next request, if the server has set one.
-    package func recordSync(
-        error: String?, isStopped: Bool, next: Int64?, heldUntil: Int64? = nil, now: Int64
-    ) throws {
-        try write { db in
-            try db.execute(
-                sql: """
-                    UPDATE sync_account SET error = ?1, stopped = ?2, next_sync = ?3, held_until = ?5,
-                        failures = CASE WHEN ?1 IS NULL THEN 0 ELSE failures + 1 END,
-                        last_sync = CASE WHEN ?1 IS NULL THEN ?4 ELSE last_sync END
-                    """, arguments: [error, isStopped, next, now, heldUntil])
-        }
+    package func recordSync(error: String?, isStopped: Bool, next: Int64?, heldUntil: Int64? = nil, now: Int64) throws {
+        try execute(
+            """
+            UPDATE sync_account SET error = ?1, stopped = ?2, next_sync = ?3, held_until = ?5,
+                failures = CASE WHEN ?1 IS NULL THEN 0 ELSE failures + 1 END,
+                last_sync = CASE WHEN ?1 IS NULL THEN ?4 ELSE last_sync END
+            """, [error, isStopped, next, now, heldUntil])
     }
 
     /// Records the end of a cancelled exchange. Since this says nothing about the server, the count of failures and the
     /// pause that the server has asked for stay.
     package func recordCancelledSync(message: String, next: Int64) throws {
-        try write { db in
-            try db.execute(sql: "UPDATE sync_account SET error = ?, next_sync = ?", arguments: [message, next])
-        }
+        try execute("UPDATE sync_account SET error = ?, next_sync = ?", [message, next])
     }
 
     package func syncQueue() throws -> SyncQueue {
         try query { db in
             // States of an unsubscribed show are not counted: they wait until the show is subscribed again.
             let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        WITH waiting AS (
-                            SELECT 1 AS kind, at FROM sync_subscription UNION ALL
-                            SELECT 2, q.at FROM sync_pending q JOIN episode e ON e.id = q.episode
-                            JOIN podcast p ON p.id = e.podcast WHERE p.ephemeral = 0)
-                        SELECT count(*) FILTER (WHERE kind = 1), count(*) FILTER (WHERE kind = 2),
-                            (SELECT count(*) FROM sync_parked), min(at), max(at) FROM waiting
-                        """))
+                db,
+                """
+                WITH waiting AS (
+                    SELECT 1 AS kind, at FROM sync_subscription UNION ALL
+                    SELECT 2, q.at FROM sync_pending q JOIN episode e ON e.id = q.episode
+                    JOIN podcast p ON p.id = e.podcast WHERE p.ephemeral = 0)
+                SELECT count(*) FILTER (WHERE kind = 1), count(*) FILTER (WHERE kind = 2),
+                    (SELECT count(*) FROM sync_parked), min(at), max(at) FROM waiting
+                """)
             return SyncQueue(
                 subscriptions: row?[0] ?? 0, actions: row?[1] ?? 0, parked: row?[2] ?? 0, oldest: row?[3],
                 newest: row?[4])
@@ -130,6 +123,6 @@ enum SyncSQL {
     }
 
     static func hasAccount(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM sync_account")) ?? false
+        try Bool.fetchOne(db, "SELECT 1 FROM sync_account") ?? false
     }
 }

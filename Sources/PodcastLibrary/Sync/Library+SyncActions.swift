@@ -31,7 +31,7 @@ extension Library {
                 var result = AppliedActions()
                 var index = EpisodeIndex()
                 var room =
-                    try Self.maxActions - (Int.fetchOne(db, sql: "SELECT count(*) FROM sync_action WHERE clamped") ?? 0)
+                    try Self.maxActions - (Int.fetchOne(db, "SELECT count(*) FROM sync_action WHERE clamped") ?? 0)
                 for action in actions {
                     let isFuture = clock.isFuture(action.timestamp)
                     guard try Self.needsApplying(action, isFuture: isFuture, room: &room, now: now, db) else {
@@ -60,9 +60,8 @@ extension Library {
                         if keepsLatestOnly { try Self.queue(episode, time, stamp: time, now: now, db) }
                     }
                 }
-                try db.execute(
-                    sql: "UPDATE sync_account SET episodes_since = ?, episodes_full = ?",
-                    arguments: [window.last, window.lastFull])
+                try db.run(
+                    "UPDATE sync_account SET episodes_since = ?, episodes_full = ?", [window.last, window.lastFull])
                 try Self.bound(db)
                 return result
             }
@@ -76,16 +75,16 @@ extension Library {
     package func pendingActions(clock: SyncClock, device: String?, limit: Int) throws -> [PendingAction] {
         try write { db in
             let rows = try Row.fetchCursor(
-                db.cachedStatement(
-                    sql: """
-                        SELECT q.episode, q.at, q.floor, q.stamp, coalesce(e.main_url, e.url), e.guid, e.played,
-                            e.position, coalesce(e.total, e.duration), p.url,
-                            (SELECT f.url FROM sync_feed f WHERE f.podcast = p.id AND f.subscribed = 1 LIMIT 1),
-                            e.started
-                        FROM sync_pending q JOIN episode e ON e.id = q.episode JOIN podcast p ON p.id = e.podcast
-                        WHERE p.ephemeral = 0
-                        ORDER BY q.at, q.episode LIMIT ?
-                        """), arguments: [limit])
+                db,
+                """
+                SELECT q.episode, q.at, q.floor, q.stamp, coalesce(e.main_url, e.url), e.guid, e.played,
+                    e.position, coalesce(e.total, e.duration), p.url,
+                    (SELECT f.url FROM sync_feed f WHERE f.podcast = p.id AND f.subscribed = 1 LIMIT 1),
+                    e.started
+                FROM sync_pending q JOIN episode e ON e.id = q.episode JOIN podcast p ON p.id = e.podcast
+                WHERE p.ephemeral = 0
+                ORDER BY q.at, q.episode LIMIT ?
+                """, [limit])
             let found = try rows.mapAll { row in
                 let stamp: Int64? = row[3]
                 let time = stamp ?? clock.time(ofLocal: row[1], floor: row[2])
@@ -98,8 +97,8 @@ extension Library {
                 return PendingAction(episode: row[0], action: action)
             }
             for pending in found {
-                try db.cachedStatement(sql: "UPDATE sync_pending SET stamp = ? WHERE episode = ?")
-                    .execute(arguments: [pending.action.timestamp, pending.episode])
+                try db.run(
+                    "UPDATE sync_pending SET stamp = ? WHERE episode = ?", [pending.action.timestamp, pending.episode])
             }
             return found
         }
@@ -111,8 +110,7 @@ extension Library {
         let shift = SyncTimeRange.bounded(seconds)
         try write { db in
             for table in ["sync_pending", "sync_subscription"] {
-                try db.execute(
-                    sql: "UPDATE \(table) SET at = max(0, min(at + ?, ?))", arguments: [shift, SyncTimeRange.latest])
+                try db.run("UPDATE \(table) SET at = max(0, min(at + ?, ?))", [shift, SyncTimeRange.latest])
             }
         }
     }
@@ -123,8 +121,7 @@ extension Library {
         try write { db in
             for pending in actions {
                 let time = pending.action.timestamp
-                try db.cachedStatement(sql: "DELETE FROM sync_pending WHERE episode = ? AND stamp = ?")
-                    .execute(arguments: [pending.episode, time])
+                try db.run("DELETE FROM sync_pending WHERE episode = ? AND stamp = ?", [pending.episode, time])
                 try Self.recordTime(time, of: pending.episode, db)
             }
         }
@@ -134,11 +131,11 @@ extension Library {
     package func syncHistory(limit: Int) throws -> [SyncAction] {
         try query { db in
             try Row.fetchCursor(
-                db.cachedStatement(
-                    sql: """
-                        SELECT podcast, episode, guid, action, device, time, started, position, total FROM sync_action
-                        ORDER BY rowid DESC LIMIT ?
-                        """), arguments: [limit]
+                db,
+                """
+                SELECT podcast, episode, guid, action, device, time, started, position, total FROM sync_action
+                ORDER BY rowid DESC LIMIT ?
+                """, [limit]
             ).mapAll { row in
                 func known(_ text: String) -> String? { text.isEmpty ? nil : text }
                 func known(_ number: Int) -> Int? { number < 0 ? nil : number }
@@ -166,12 +163,12 @@ extension Library {
         _ moment: SyncedMoment, to episode: EpisodeID, skew: Int64, now: Int64, _ db: Database
     ) throws -> Outcome {
         let row = try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT e.played, e.position, coalesce(e.total, e.duration), s.time, q.at, q.floor, q.stamp FROM episode e
-                    LEFT JOIN sync_episode s ON s.episode = e.id LEFT JOIN sync_pending q ON q.episode = e.id
-                    WHERE e.id = ?
-                    """), arguments: [episode])
+            db,
+            """
+            SELECT e.played, e.position, coalesce(e.total, e.duration), s.time, q.at, q.floor, q.stamp FROM episode e
+            LEFT JOIN sync_episode s ON s.episode = e.id LEFT JOIN sync_pending q ON q.episode = e.id
+            WHERE e.id = ?
+            """, [episode])
         guard let row else { return .same }
         let state = SyncedState(played: row[0], position: row[1], total: row[2])
         let time: Int64?
@@ -186,32 +183,31 @@ extension Library {
             if known == moment { return .same }
             guard known < moment else { return .older(time) }
         }
-        try db.cachedStatement(sql: "DELETE FROM sync_pending WHERE episode = ?").execute(arguments: [episode])
+        try db.run("DELETE FROM sync_pending WHERE episode = ?", [episode])
         try recordTime(moment.time, of: episode, db)
         if time != nil, state == moment.state { return .same }
-        try db.cachedStatement(
-            sql: """
-                UPDATE episode SET changed = CASE WHEN played = ?1 AND position IS ?2 THEN changed ELSE ?3 END,
-                    played = ?1, position = ?2, started = NULL, heard = ?4,
-                    last_played = CASE WHEN ?5 THEN last_played ELSE nullif(max(coalesce(last_played, 0), ?4), 0) END
-                WHERE id = ?6
-                """
-        ).execute(arguments: [
-            moment.state.isPlayed, moment.state.position, now, moment.localTime(skew: skew, now: now),
-            moment.state == .new, episode,
-        ])
+        try db.run(
+            """
+            UPDATE episode SET changed = CASE WHEN played = ?1 AND position IS ?2 THEN changed ELSE ?3 END,
+                played = ?1, position = ?2, started = NULL, heard = ?4,
+                last_played = CASE WHEN ?5 THEN last_played ELSE nullif(max(coalesce(last_played, 0), ?4), 0) END
+            WHERE id = ?6
+            """,
+            [
+                moment.state.isPlayed, moment.state.position, now, moment.localTime(skew: skew, now: now),
+                moment.state == .new, episode,
+            ])
         return .applied
     }
 
     /// Records the timestamp of an episode's state, unless a later one is recorded.
     private static func recordTime(_ time: Int64, of episode: EpisodeID, _ db: Database) throws {
         // Inserts from a SELECT, which returns no row if the episode has been removed meanwhile.
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO sync_episode (episode, time) SELECT id, ?2 FROM episode WHERE id = ?1
-                ON CONFLICT (episode) DO UPDATE SET time = max(time, excluded.time)
-                """
-        ).execute(arguments: [episode, time])
+        try db.run(
+            """
+            INSERT INTO sync_episode (episode, time) SELECT id, ?2 FROM episode WHERE id = ?1
+            ON CONFLICT (episode) DO UPDATE SET time = max(time, excluded.time)
+            """, [episode, time])
     }
 
     /// Queues the state of an episode for sending, unless a change of it is queued already.
@@ -220,18 +216,16 @@ extension Library {
     ///   - floor: The lowest timestamp that the state may be sent with.
     ///   - stamp: The timestamp to send.
     private static func queue(_ episode: EpisodeID, _ floor: Int64, stamp: Int64, now: Int64, _ db: Database) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO sync_pending (episode, at, floor, stamp) VALUES (?, ?, ?, ?) ON CONFLICT (episode) DO NOTHING
-                """
-        ).execute(arguments: [episode, now, floor, stamp])
+        try db.run(
+            """
+            INSERT INTO sync_pending (episode, at, floor, stamp) VALUES (?, ?, ?, ?) ON CONFLICT (episode) DO NOTHING
+            """, [episode, now, floor, stamp])
     }
 
     /// Queues the state of an episode for sending again, with its original timestamp. If the state has no recorded
     /// timestamp, nothing is queued.
     private static func queueAgain(_ episode: EpisodeID?, now: Int64, _ db: Database) throws {
-        let time = try StoredNumber.fetchOne(
-            db.cachedStatement(sql: "SELECT time FROM sync_episode WHERE episode = ?"), [episode])
+        let time = try StoredNumber.fetchOne(db, "SELECT time FROM sync_episode WHERE episode = ?", [episode])
         if let episode, let time { try queue(episode, time, stamp: time, now: now, db) }
     }
 
@@ -257,13 +251,12 @@ extension Library {
             action.podcast, action.episode, action.guid ?? "", action.kind.rawValue, action.device ?? "",
             action.timestamp, action.started ?? -1, action.position ?? -1, action.total ?? -1,
         ]
-        try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO sync_action
-                    (podcast, episode, guid, action, device, time, started, position, total, received, clamped)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: content + [now, isFuture])
+        try db.run(
+            """
+            INSERT OR IGNORE INTO sync_action
+                (podcast, episode, guid, action, device, time, started, position, total, received, clamped)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, content + [now, isFuture])
         if db.changesCount > 0 {
             if isFuture { room -= 1 }
             return true
@@ -271,60 +264,58 @@ extension Library {
         // A known action may have to be applied again: the episode may have appeared since, or the server may have
         // reverted to it. A clamped action would get a later time on each receipt, so it is applied only once.
         let wasClamped = try Bool.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT clamped FROM sync_action WHERE podcast = ? AND episode = ? AND guid = ? AND action = ?
-                        AND device = ? AND time = ? AND started = ? AND position = ? AND total = ?
-                    """), arguments: content)
+            db,
+            """
+            SELECT clamped FROM sync_action WHERE podcast = ? AND episode = ? AND guid = ? AND action = ?
+                AND device = ? AND time = ? AND started = ? AND position = ? AND total = ?
+            """, content)
         return wasClamped != true
     }
 
     /// Deletes the oldest recorded actions and parked states above the maximum. Clamped actions stay: the server's
     /// complete list would have them applied again.
     private static func bound(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                DELETE FROM sync_action WHERE clamped = 0 AND rowid <= (
-                    SELECT rowid FROM sync_action WHERE clamped = 0 ORDER BY rowid DESC LIMIT 1 OFFSET ?)
-                """, arguments: [maxActions])
-        let parked = try Int.fetchOne(db, sql: "SELECT count(*) FROM sync_parked") ?? 0
+        try db.run(
+            """
+            DELETE FROM sync_action WHERE clamped = 0 AND rowid <= (
+                SELECT rowid FROM sync_action WHERE clamped = 0 ORDER BY rowid DESC LIMIT 1 OFFSET ?)
+            """, [maxActions])
+        let parked = try Int.fetchOne(db, "SELECT count(*) FROM sync_parked") ?? 0
         guard parked > maxParked else { return }
-        try db.execute(
-            sql: """
-                DELETE FROM sync_parked WHERE (podcast, episode, guid) IN (
-                    SELECT podcast, episode, guid FROM sync_parked ORDER BY received, time LIMIT ?)
-                """, arguments: [parked - maxParked])
+        try db.run(
+            """
+            DELETE FROM sync_parked WHERE (podcast, episode, guid) IN (
+                SELECT podcast, episode, guid FROM sync_parked ORDER BY received, time LIMIT ?)
+            """, [parked - maxParked])
     }
 
     /// Stores the state of an episode that is not in the library, unless a later one is stored.
     private static func park(_ action: SyncAction, _ moment: SyncedMoment, now: Int64, _ db: Database) throws {
         let row = try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT time, played, position FROM sync_parked WHERE podcast = ? AND episode = ? AND guid = ?
-                    """), arguments: [action.podcast, action.episode, action.guid ?? ""])
+            db,
+            """
+            SELECT time, played, position FROM sync_parked WHERE podcast = ? AND episode = ? AND guid = ?
+            """, [action.podcast, action.episode, action.guid ?? ""])
         if let row {
-            let known = SyncedMoment(
-                time: row[0], state: SyncedState(played: row[1], position: row[2], total: nil))
+            let known = SyncedMoment(time: row[0], state: SyncedState(played: row[1], position: row[2], total: nil))
             guard known < moment else { return }
         }
-        try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO sync_parked (podcast, episode, guid, time, played, position, unsent, received)
-                VALUES (?, ?, ?, ?, ?, ?, 0, ?)
-                """
-        ).execute(arguments: [
-            action.podcast, action.episode, action.guid ?? "", moment.time, moment.state.isPlayed,
-            moment.state.position.map { Int64($0) }, now,
-        ])
+        try db.run(
+            """
+            INSERT OR REPLACE INTO sync_parked (podcast, episode, guid, time, played, position, unsent, received)
+            VALUES (?, ?, ?, ?, ?, ?, 0, ?)
+            """,
+            [
+                action.podcast, action.episode, action.guid ?? "", moment.time, moment.state.isPlayed,
+                moment.state.position.map { Int64($0) }, now,
+            ])
     }
 
     /// Applies parked states to the episodes of these shows that are now in the library.
     static func unpark(podcasts: Set<ShowID>, now: Int64, _ db: Database) throws {
-        guard try Bool.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM sync_parked LIMIT 1")) ?? false else { return }
+        guard try Bool.fetchOne(db, "SELECT 1 FROM sync_parked LIMIT 1") ?? false else { return }
         let rows = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: "SELECT podcast, episode, guid, time, played, position, unsent FROM sync_parked")
+            db, "SELECT podcast, episode, guid, time, played, position, unsent FROM sync_parked"
         ).mapAll { row in
             let action = SyncAction(
                 podcast: row[0], episode: row[1], guid: (row[2] as String).isEmpty ? nil : row[2], kind: .play,
@@ -339,8 +330,9 @@ extension Library {
                 if case .applied = try apply(moment, to: episode, skew: 0, now: now, db), isUnsent {
                     try queue(episode, moment.time, stamp: moment.time, now: now, db)
                 }
-                try db.cachedStatement(sql: "DELETE FROM sync_parked WHERE podcast = ? AND episode = ? AND guid = ?")
-                    .execute(arguments: [action.podcast, action.episode, action.guid ?? ""])
+                try db.run(
+                    "DELETE FROM sync_parked WHERE podcast = ? AND episode = ? AND guid = ?",
+                    [action.podcast, action.episode, action.guid ?? ""])
             }
         }
     }
@@ -348,7 +340,7 @@ extension Library {
     /// Applies parked states to the episodes of all subscribed shows.
     package func unpark(now: Int64) throws {
         try write { db in
-            let subscribed = try ShowID.fetchSet(db, sql: "SELECT id FROM podcast WHERE ephemeral = 0")
+            let subscribed = try ShowID.fetchSet(db, "SELECT id FROM podcast WHERE ephemeral = 0")
             try Self.unpark(podcasts: subscribed, now: now, db)
         }
     }

@@ -7,10 +7,10 @@ extension Library {
     /// a new subscription could be returned without its pending change, as if the server already listed it.
     package func subscriptionBook() throws -> SubscriptionState {
         try read { db in
-            let server = try Row.fetchCursor(db, sql: "SELECT url, subscribed, podcast FROM sync_feed ORDER BY url")
+            let server = try Row.fetchCursor(db, "SELECT url, subscribed, podcast FROM sync_feed ORDER BY url")
                 .mapAll { ServerFeed(url: $0[0], subscribed: $0[1], podcast: $0[2]) }
             let pending = try Row.fetchCursor(
-                db, sql: "SELECT url, podcast, subscribed, sent, serial FROM sync_subscription ORDER BY at, url"
+                db, "SELECT url, podcast, subscribed, sent, serial FROM sync_subscription ORDER BY at, url"
             ).mapAll {
                 PendingSubscription(url: $0[0], podcast: $0[1], subscribed: $0[2], sent: $0[3], serial: $0[4])
             }
@@ -32,15 +32,14 @@ extension Library {
     package func serverHas(_ podcast: ShowID, elsewhereThan url: String) throws -> Bool {
         try query { db in
             try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT EXISTS (SELECT 1 FROM sync_feed WHERE podcast = ? AND subscribed = 1 AND url <> ?)"),
-                arguments: [podcast, url]) ?? false
+                db, "SELECT EXISTS (SELECT 1 FROM sync_feed WHERE podcast = ? AND subscribed = 1 AND url <> ?)",
+                [podcast, url]) ?? false
         }
     }
 
     /// Records the timestamp for the next request. Call it after all changes of the response have been applied.
     package func recordSubscriptions(since: Int64) throws {
-        try write { db in try db.execute(sql: "UPDATE sync_account SET subscriptions_since = ?", arguments: [since]) }
+        try execute("UPDATE sync_account SET subscriptions_since = ?", [since])
     }
 
     /// Records that a show was subscribed because the server lists it: the subscription need not be sent.
@@ -51,8 +50,7 @@ extension Library {
     /// Implements `recordArrival(of:from:)`, inside a transaction.
     static func recordArrival(of podcast: ShowID, from url: String, _ db: Database) throws {
         try record(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
-        try db.execute(
-            sql: "DELETE FROM sync_subscription WHERE podcast = ? AND subscribed = 1", arguments: [podcast])
+        try db.run("DELETE FROM sync_subscription WHERE podcast = ? AND subscribed = 1", [podcast])
     }
 
     /// Marks changes as sent. Call it before the request, since the server may accept them even if the response
@@ -62,9 +60,7 @@ extension Library {
             for change in changes {
                 // The serial number is not compared: the request will contain the change even if it has been
                 // reversed since.
-                try db.execute(
-                    sql: "UPDATE sync_subscription SET sent = ? WHERE url = ?",
-                    arguments: [change.subscribed, change.url])
+                try db.run("UPDATE sync_subscription SET sent = ? WHERE url = ?", [change.subscribed, change.url])
             }
         }
     }
@@ -82,11 +78,10 @@ extension Library {
             for change in changes { try Self.removePending(change, db) }
             for (old, new) in renamed where old != new {
                 guard
-                    let row = try Row.fetchOne(
-                        db, sql: "SELECT subscribed, podcast FROM sync_feed WHERE url = ?", arguments: [old])
+                    let row = try Row.fetchOne(db, "SELECT subscribed, podcast FROM sync_feed WHERE url = ?", [old])
                 else { continue }
                 let (subscribed, podcast): (Bool, ShowID?) = (row[0], row[1])
-                try db.execute(sql: "DELETE FROM sync_feed WHERE url = ?", arguments: [old])
+                try db.run("DELETE FROM sync_feed WHERE url = ?", [old])
                 if !new.isEmpty { try Self.record(ServerFeed(url: new, subscribed: subscribed, podcast: podcast), db) }
             }
         }
@@ -97,19 +92,17 @@ extension Library {
     package func remove(podcast: ShowID, fromServer url: String, now: Int64) throws {
         try write { db in
             try SyncSQL.applying(db) {
-                try db.execute(
-                    sql: "UPDATE podcast SET ephemeral = 1, created = ?, changed = ? WHERE id = ? AND ephemeral = 0",
-                    arguments: [now, now, podcast])
+                try db.run(
+                    "UPDATE podcast SET ephemeral = 1, created = ?, changed = ? WHERE id = ? AND ephemeral = 0",
+                    [now, now, podcast])
                 if db.changesCount > 0 {
-                    try db.execute(
-                        sql: "INSERT OR REPLACE INTO sync_removed (podcast, at) VALUES (?, ?)",
-                        arguments: [podcast, now])
+                    try db.run("INSERT OR REPLACE INTO sync_removed (podcast, at) VALUES (?, ?)", [podcast, now])
                 }
             }
-            try db.execute(
-                sql: """
-                    DELETE FROM download WHERE episode IN (SELECT id FROM episode WHERE podcast = ?)
-                    """, arguments: [podcast])
+            try db.run(
+                """
+                DELETE FROM download WHERE episode IN (SELECT id FROM episode WHERE podcast = ?)
+                """, [podcast])
             try Self.record(ServerFeed(url: url, subscribed: false, podcast: podcast), db)
             try Self.recordEmptied(db)
         }
@@ -122,16 +115,15 @@ extension Library {
     package func restore(podcast: ShowID, fromServer url: String, now: Int64) throws -> String? {
         try write { db in
             let name = try String.fetchOne(
-                db, sql: "SELECT name FROM podcast WHERE id = ? AND id IN (SELECT podcast FROM sync_removed)",
-                arguments: [podcast])
+                db, "SELECT name FROM podcast WHERE id = ? AND id IN (SELECT podcast FROM sync_removed)", [podcast])
             guard let name else { return nil }
             var names = UniqueNames(taken: UniqueNames.reservedInRoot)
             let folder = try names.claim(name) { try Self.isTaken($0, db) }
             try SyncSQL.applying(db) {
-                try db.execute(
-                    sql: """
-                        UPDATE podcast SET name = ?, folded = ?, ephemeral = 0, changed = ?, next_refresh = ? WHERE id = ?
-                        """, arguments: [folder, FileName.folded(folder), now, now, podcast])
+                try db.run(
+                    """
+                    UPDATE podcast SET name = ?, folded = ?, ephemeral = 0, changed = ?, next_refresh = ? WHERE id = ?
+                    """, [folder, FileName.folded(folder), now, now, podcast])
             }
             try Self.record(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
             return folder
@@ -143,11 +135,11 @@ extension Library {
         try query { db in
             for url in urls {
                 let found = try ShowID.fetchOne(
-                    db.cachedStatement(
-                        sql: """
-                            SELECT p.id FROM podcast p JOIN sync_removed r ON r.podcast = p.id
-                            WHERE p.url = ?1 OR p.id IN (SELECT podcast FROM sync_feed WHERE url = ?1)
-                            """), arguments: [url])
+                    db,
+                    """
+                    SELECT p.id FROM podcast p JOIN sync_removed r ON r.podcast = p.id
+                    WHERE p.url = ?1 OR p.id IN (SELECT podcast FROM sync_feed WHERE url = ?1)
+                    """, [url])
                 if let found { return found }
             }
             return nil
@@ -156,25 +148,22 @@ extension Library {
 
     /// Lets `purgeEphemeral(before:)` remove shows that other devices unsubscribed before this time.
     package func pruneRemoved(before: Int64) throws {
-        try write { db in try db.execute(sql: "DELETE FROM sync_removed WHERE at < ?", arguments: [before]) }
+        try execute("DELETE FROM sync_removed WHERE at < ?", [before])
     }
 
     private static func record(_ feed: ServerFeed, _ db: Database) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO sync_feed (url, subscribed, podcast) VALUES (?, ?, ?)
-                ON CONFLICT (url) DO UPDATE SET
-                    subscribed = excluded.subscribed, podcast = coalesce(excluded.podcast, podcast)
-                """
-        ).execute(arguments: [feed.url, feed.subscribed, feed.podcast])
+        try db.run(
+            """
+            INSERT INTO sync_feed (url, subscribed, podcast) VALUES (?, ?, ?)
+            ON CONFLICT (url) DO UPDATE SET
+                subscribed = excluded.subscribed, podcast = coalesce(excluded.podcast, podcast)
+            """, [feed.url, feed.subscribed, feed.podcast])
     }
 
     private static func removePending(_ change: PendingSubscription, _ db: Database) throws {
-        try db.cachedStatement(sql: "DELETE FROM sync_subscription WHERE url = ? AND serial = ?")
-            .execute(arguments: [change.url, change.serial])
+        try db.run("DELETE FROM sync_subscription WHERE url = ? AND serial = ?", [change.url, change.serial])
         // If the subscription was changed again since, a row of the address remains. The server has responded, so no
         // request that contains the address is in progress.
-        try db.cachedStatement(sql: "UPDATE sync_subscription SET sent = NULL WHERE url = ?")
-            .execute(arguments: [change.url])
+        try db.run("UPDATE sync_subscription SET sent = NULL WHERE url = ?", [change.url])
     }
 }

@@ -27,38 +27,32 @@ extension Library {
     /// its client disconnects, so it moves to `session`. A download that a user requests is no longer automatic.
     ///
     /// - Throws: `noSuchEpisode`.
-    package func enqueue(
-        episode: EpisodeID, session: String, automatic: Bool = false, now: Int64
-    ) throws -> Download {
+    package func enqueue(episode: EpisodeID, session: String, automatic: Bool = false, now: Int64) throws -> Download {
         try write { db in
             if var existing = try Self.downloads(db, "episode = ?", [episode]).first {
                 if existing.session.isEmpty { existing.session = session }
                 existing.automatic = existing.automatic && automatic
                 existing.error = nil
                 existing.errorNumber = nil
-                try db.cachedStatement(
-                    sql: """
-                        UPDATE download SET session = ?1, automatic = ?2, error = NULL, error_number = NULL
-                        WHERE id = ?3 AND (session <> ?1 OR automatic <> ?2 OR error IS NOT NULL)
-                        """
-                ).execute(arguments: [existing.session, existing.automatic, existing.id])
+                try db.run(
+                    """
+                    UPDATE download SET session = ?1, automatic = ?2, error = NULL, error_number = NULL
+                    WHERE id = ?3 AND (session <> ?1 OR automatic <> ?2 OR error IS NOT NULL)
+                    """, [existing.session, existing.automatic, existing.id])
                 if !automatic { try Self.recordRequest(for: episode, db) }
                 return existing
             }
             let exists = try Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT 1 FROM episode WHERE id = ? AND \(AlternateSQL.isPresent)"),
-                arguments: [episode])
+                db, "SELECT 1 FROM episode WHERE id = ? AND \(AlternateSQL.isPresent)", [episode])
             guard exists != nil else { throw LibraryError.noSuchEpisode(episode) }
             if automatic {
-                try db.cachedStatement(sql: "UPDATE episode SET automatic = 1 WHERE id = ?").execute(arguments: [
-                    episode
-                ])
+                try db.run("UPDATE episode SET automatic = 1 WHERE id = ?", [episode])
             } else {
                 try Self.recordRequest(for: episode, db)
             }
-            try db.cachedStatement(
-                sql: "INSERT INTO download (episode, session, automatic, created) VALUES (?, ?, ?, ?)"
-            ).execute(arguments: [episode, session, automatic, now])
+            try db.run(
+                "INSERT INTO download (episode, session, automatic, created) VALUES (?, ?, ?, ?)",
+                [episode, session, automatic, now])
             return Download(
                 id: TaskID(db.lastInsertedRowID), episode: episode, session: session, automatic: automatic, created: now
             )
@@ -67,9 +61,9 @@ extension Library {
 
     /// Records that a user has requested an episode: clears its marks as automatic and as declined.
     private static func recordRequest(for episode: EpisodeID, _ db: Database) throws {
-        try db.cachedStatement(
-            sql: "UPDATE episode SET automatic = 0, declined = 0 WHERE id = ? AND (automatic = 1 OR declined = 1)"
-        ).execute(arguments: [episode])
+        try db.run(
+            "UPDATE episode SET automatic = 0, declined = 0 WHERE id = ? AND (automatic = 1 OR declined = 1)", [episode]
+        )
     }
 
     /// Marks episodes as declined by a user, so that they are not downloaded automatically again.
@@ -82,38 +76,32 @@ extension Library {
 
     /// Suspends or resumes a download at a user's request. A suspension persists across restarts of the daemon.
     package func setSuspended(download: TaskID, _ suspended: Bool) throws {
-        try write { db in
-            try db.cachedStatement(sql: "UPDATE download SET suspended = ? WHERE id = ?")
-                .execute(arguments: [suspended, download])
-            guard db.changesCount > 0 else { throw LibraryError.noSuchDownload(download) }
-        }
+        try execute(
+            "UPDATE download SET suspended = ? WHERE id = ?", [suspended, download], orThrow: .noSuchDownload(download))
     }
 
     /// Persists the reason why a download failed, until the download is enqueued again or removed.
     package func fail(download: TaskID, error: String, errorNumber: Int) throws {
-        try write { db in
-            try db.cachedStatement(sql: "UPDATE download SET error = ?, error_number = ? WHERE id = ?")
-                .execute(arguments: [error, errorNumber, download])
-            guard db.changesCount > 0 else { throw LibraryError.noSuchDownload(download) }
-        }
+        try execute(
+            "UPDATE download SET error = ?, error_number = ? WHERE id = ?", [error, errorNumber, download],
+            orThrow: .noSuchDownload(download))
     }
 
     /// Removes a cancelled download. A missing one is not an error, because it may have completed meanwhile.
     package func removeDownload(id: TaskID) throws {
-        try write { db in
-            try db.cachedStatement(sql: "DELETE FROM download WHERE id = ?").execute(arguments: [id])
-        }
+        try execute("DELETE FROM download WHERE id = ?", [id])
     }
 
     private static func downloads(
         _ db: Database, _ condition: String, _ arguments: StatementArguments
     ) throws -> [Download] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT id, episode, session, suspended, automatic, created, error, error_number FROM download WHERE \
-                \(condition)
-                """)
-        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+        return try Row.fetchCursor(
+            db,
+            """
+            SELECT id, episode, session, suspended, automatic, created, error, error_number FROM download WHERE \
+            \(condition)
+            """, arguments
+        ).mapAll { row in
             Download(
                 id: row[0], episode: row[1], session: row[2], suspended: row[3], automatic: row[4], created: row[5],
                 error: row[6], errorNumber: row[7])
@@ -125,21 +113,20 @@ extension Library {
     /// Returns the episodes of a show, or of all shows, with an outstanding, suspended or failed download.
     package func episodesInTransfer(of podcast: ShowID?) throws -> [EpisodeID] {
         try query { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT d.episode FROM download d JOIN episode e ON e.id = d.episode
-                    WHERE ?1 IS NULL OR e.podcast = ?1 ORDER BY d.id
-                    """)
-            return try EpisodeID.fetchAll(statement, arguments: [podcast])
+            return try EpisodeID.fetchAll(
+                db,
+                """
+                SELECT d.episode FROM download d JOIN episode e ON e.id = d.episode
+                WHERE ?1 IS NULL OR e.podcast = ?1 ORDER BY d.id
+                """, [podcast])
         }
     }
 
     /// Returns the episodes of a show, or of all shows, with cached bytes.
     package func episodesCached(of podcast: ShowID?) throws -> [EpisodeID] {
         try query { db in
-            let statement = try db.cachedStatement(
-                sql: "SELECT episode FROM rendition WHERE ?1 IS NULL OR podcast = ?1 ORDER BY episode")
-            return try EpisodeID.fetchAll(statement, arguments: [podcast])
+            return try EpisodeID.fetchAll(
+                db, "SELECT episode FROM rendition WHERE ?1 IS NULL OR podcast = ?1 ORDER BY episode", [podcast])
         }
     }
 }

@@ -32,7 +32,7 @@ extension Library {
                 ON CONFLICT (name) DO UPDATE SET value = max(0, min(value, \(StoredNumber.range.upperBound))) + ?1
                 RETURNING value
                 """
-            let last = try StoredNumber.fetchOne(db.cachedStatement(sql: sql), [count]) ?? count
+            let last = try StoredNumber.fetchOne(db, sql, [count]) ?? count
             return (last - count + 1)..<(last + 1)
         }
     }
@@ -44,24 +44,23 @@ extension Library {
 
     /// Stores an event as part of a transaction.
     static func store(_ event: StoredEvent, _ db: Database) throws {
-        try db.cachedStatement(sql: "INSERT OR REPLACE INTO event (sequence, time, payload) VALUES (?, ?, ?)")
-            .execute(arguments: [event.sequence, event.time, event.payload])
-        try db.cachedStatement(sql: "DELETE FROM event WHERE time < ?")
-            .execute(arguments: [event.time - eventRetention])
-        try db.cachedStatement(
-            sql: """
-                DELETE FROM event WHERE sequence <=
-                    (SELECT sequence FROM event ORDER BY sequence DESC LIMIT 1 OFFSET ?)
-                """
-        ).execute(arguments: [maxStoredEvents])
+        try db.run(
+            "INSERT OR REPLACE INTO event (sequence, time, payload) VALUES (?, ?, ?)",
+            [event.sequence, event.time, event.payload])
+        try db.run("DELETE FROM event WHERE time < ?", [event.time - eventRetention])
+        try db.run(
+            """
+            DELETE FROM event WHERE sequence <=
+                (SELECT sequence FROM event ORDER BY sequence DESC LIMIT 1 OFFSET ?)
+            """, [maxStoredEvents])
     }
 
     /// Returns the stored events after `sequence`, in order.
     package func events(since sequence: Int64) throws -> [StoredEvent] {
         try query { db in
-            let statement = try db.cachedStatement(
-                sql: "SELECT sequence, time, payload FROM event WHERE sequence > ? ORDER BY sequence")
-            return try Row.fetchCursor(statement, arguments: [sequence]).mapAll { row in
+            return try Row.fetchCursor(
+                db, "SELECT sequence, time, payload FROM event WHERE sequence > ? ORDER BY sequence", [sequence]
+            ).mapAll { row in
                 StoredEvent(sequence: row[0], time: row[1], payload: row[2])
             }
         }
@@ -70,9 +69,9 @@ extension Library {
     /// Returns the last stored events, newest first.
     package func lastEvents(limit: Int) throws -> [StoredEvent] {
         try query { db in
-            let statement = try db.cachedStatement(
-                sql: "SELECT sequence, time, payload FROM event ORDER BY sequence DESC LIMIT ?")
-            return try Row.fetchCursor(statement, arguments: [limit]).mapAll { row in
+            return try Row.fetchCursor(
+                db, "SELECT sequence, time, payload FROM event ORDER BY sequence DESC LIMIT ?", [limit]
+            ).mapAll { row in
                 StoredEvent(sequence: row[0], time: row[1], payload: row[2])
             }
         }
@@ -82,21 +81,17 @@ extension Library {
     /// session.
     package func acknowledged(session: String) throws -> Int64 {
         try query { db in
-            try StoredNumber.fetchOne(
-                db.cachedStatement(sql: "SELECT acknowledged FROM session WHERE identifier = ?"), [session]) ?? 0
+            try StoredNumber.fetchOne(db, "SELECT acknowledged FROM session WHERE identifier = ?", [session]) ?? 0
         }
     }
 
     /// Records that a session's client has received all events up to and including `sequence`. A number below the last
     /// acknowledged one has no effect.
     package func acknowledge(session: String, through sequence: Int64) throws {
-        try write { db in
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO session (identifier, acknowledged) VALUES (?1, ?2)
-                    ON CONFLICT (identifier) DO UPDATE SET acknowledged = max(acknowledged, ?2)
-                    """
-            ).execute(arguments: [session, sequence])
-        }
+        try execute(
+            """
+            INSERT INTO session (identifier, acknowledged) VALUES (?1, ?2)
+            ON CONFLICT (identifier) DO UPDATE SET acknowledged = max(acknowledged, ?2)
+            """, [session, sequence])
     }
 }

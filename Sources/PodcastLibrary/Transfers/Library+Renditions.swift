@@ -53,9 +53,8 @@ extension Library {
     package func pin(_ rendition: Rendition, now: Int64) throws -> Rendition? {
         try write { db in
             let episode = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT generation, podcast FROM episode WHERE id = ? AND \(AlternateSQL.isPresent)"),
-                arguments: [rendition.episode])
+                db, "SELECT generation, podcast FROM episode WHERE id = ? AND \(AlternateSQL.isPresent)",
+                [rendition.episode])
             guard let episode else { throw LibraryError.noSuchEpisode(rendition.episode) }
             let (current, podcast): (Int, Int64) = (episode[0], episode[1])
             let old = try RenditionSQL.fetch(db, "r.episode = ?", [rendition.episode]).first
@@ -65,30 +64,30 @@ extension Library {
                     episode: rendition.episode, given: rendition.generation, current: current)
             }
             // Not INSERT OR REPLACE, which would also remove another episode's row with the same file.
-            try db.cachedStatement(sql: "DELETE FROM rendition WHERE episode = ?")
-                .execute(arguments: [rendition.episode])
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO rendition (episode, podcast, generation, file, size, validator, content_type, final_url,
-                        received, complete, sha256, file_state, created, last_opened)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                    """
-            ).execute(arguments: [
-                rendition.episode, podcast, rendition.generation, rendition.file, rendition.size, rendition.validator,
-                rendition.contentType, rendition.finalURL, rendition.received, rendition.complete, rendition.sha256,
-                rendition.fileState, rendition.created, rendition.lastOpened,
-            ])
-            try db.cachedStatement(
-                sql: """
-                    UPDATE episode SET
-                        changed = CASE WHEN generation = ?1 AND (?2 IS NULL OR confirmed_size IS ?2)
-                            THEN changed ELSE ?3 END,
-                        generation = ?1, confirmed_size = coalesce(?2, confirmed_size), pinned = max(pinned, ?4)
-                    WHERE id = ?5
-                    """
-            ).execute(arguments: [
-                rendition.generation, rendition.size, now, rendition.pinned, rendition.episode,
-            ])
+            try db.run("DELETE FROM rendition WHERE episode = ?", [rendition.episode])
+            try db.run(
+                """
+                INSERT INTO rendition (episode, podcast, generation, file, size, validator, content_type, final_url,
+                    received, complete, sha256, file_state, created, last_opened)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    rendition.episode, podcast, rendition.generation, rendition.file, rendition.size,
+                    rendition.validator,
+                    rendition.contentType, rendition.finalURL, rendition.received, rendition.complete, rendition.sha256,
+                    rendition.fileState, rendition.created, rendition.lastOpened,
+                ])
+            try db.run(
+                """
+                UPDATE episode SET
+                    changed = CASE WHEN generation = ?1 AND (?2 IS NULL OR confirmed_size IS ?2)
+                        THEN changed ELSE ?3 END,
+                    generation = ?1, confirmed_size = coalesce(?2, confirmed_size), pinned = max(pinned, ?4)
+                WHERE id = ?5
+                """,
+                [
+                    rendition.generation, rendition.size, now, rendition.pinned, rendition.episode,
+                ])
             return old?.file == rendition.file ? nil : old
         }
     }
@@ -102,28 +101,23 @@ extension Library {
         fileState: String? = nil, now: Int64
     ) throws {
         try write { db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE rendition SET size = ?1, received = ?1, complete = 1, sha256 = ?2, file_state = ?5,
-                        verified = ?6
-                    WHERE episode = ?3 AND generation = ?4
-                    """
-            ).execute(arguments: [size, sha256, episode, generation, fileState, isVerified])
+            try db.run(
+                """
+                UPDATE rendition SET size = ?1, received = ?1, complete = 1, sha256 = ?2, file_state = ?5,
+                    verified = ?6
+                WHERE episode = ?3 AND generation = ?4
+                """, [size, sha256, episode, generation, fileState, isVerified])
             guard db.changesCount > 0 else {
                 throw LibraryError.noSuchRendition(episode: episode, generation: generation)
             }
-            try db.cachedStatement(sql: "UPDATE episode SET confirmed_size = ?, changed = ? WHERE id = ?")
-                .execute(arguments: [size, now, episode])
-            try db.cachedStatement(sql: "DELETE FROM download WHERE episode = ?").execute(arguments: [episode])
+            try db.run("UPDATE episode SET confirmed_size = ?, changed = ? WHERE id = ?", [size, now, episode])
+            try db.run("DELETE FROM download WHERE episode = ?", [episode])
         }
     }
 
     /// Records the state (`FileState` as text) of a complete cache file after the file was verified.
     package func record(fileState: String, of file: String) throws {
-        try write { db in
-            try db.cachedStatement(sql: "UPDATE rendition SET file_state = ? WHERE file = ? AND complete = 1")
-                .execute(arguments: [fileState, file])
-        }
+        try execute("UPDATE rendition SET file_state = ? WHERE file = ? AND complete = 1", [fileState, file])
     }
 
     /// Records the chapters inside a complete media file. Chapters are a visible change of the episode.
@@ -131,21 +125,19 @@ extension Library {
     /// - Returns: Whether the file is still that of a rendition, and has chapters.
     package func record(chapters: [Chapter], of rendition: Rendition, now: Int64) throws -> Bool {
         try write { db in
-            try db.cachedStatement(sql: "UPDATE rendition SET chapters = ? WHERE file = ? AND complete = 1")
-                .execute(arguments: [chapters.isEmpty ? "" : StoredDetails.text(chapters), rendition.file])
+            try db.run(
+                "UPDATE rendition SET chapters = ? WHERE file = ? AND complete = 1",
+                [chapters.isEmpty ? "" : StoredDetails.text(chapters), rendition.file])
             guard db.changesCount > 0, !chapters.isEmpty else { return false }
-            try db.cachedStatement(sql: "UPDATE episode SET changed = ? WHERE id = ?")
-                .execute(arguments: [now, rendition.episode])
+            try db.run("UPDATE episode SET changed = ? WHERE id = ?", [now, rendition.episode])
             return true
         }
     }
 
     /// Records the number of received bytes; ignored if the generation is no longer current.
     package func recordReceived(episode: EpisodeID, generation: Int, bytes: Int64) throws {
-        try write { db in
-            try db.cachedStatement(sql: "UPDATE rendition SET received = ? WHERE episode = ? AND generation = ?")
-                .execute(arguments: [bytes, episode, generation])
-        }
+        try execute(
+            "UPDATE rendition SET received = ? WHERE episode = ? AND generation = ?", [bytes, episode, generation])
     }
 
     /// Removes the rendition of an episode, if any, and increments the episode's generation in any case.
@@ -155,13 +147,13 @@ extension Library {
     @discardableResult
     package func dropRendition(episode: EpisodeID, now: Int64) throws -> Int {
         try write { db in
-            try db.cachedStatement(sql: "DELETE FROM rendition WHERE episode = ?").execute(arguments: [episode])
+            try db.run("DELETE FROM rendition WHERE episode = ?", [episode])
             let generation = try StoredNumber.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?
-                        RETURNING generation
-                        """), [now, episode])
+                db,
+                """
+                UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?
+                RETURNING generation
+                """, [now, episode])
             guard let generation else { throw LibraryError.noSuchEpisode(episode) }
             return Int(generation)
         }
@@ -172,11 +164,9 @@ extension Library {
     /// - Throws: `noSuchEpisode`.
     package func recordOpening(of episode: EpisodeID, now: Int64) throws {
         try write { db in
-            try db.cachedStatement(sql: "UPDATE episode SET last_opened = ? WHERE id = ?")
-                .execute(arguments: [now, episode])
+            try db.run("UPDATE episode SET last_opened = ? WHERE id = ?", [now, episode])
             guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
-            try db.cachedStatement(sql: "UPDATE rendition SET last_opened = ? WHERE episode = ?")
-                .execute(arguments: [now, episode])
+            try db.run("UPDATE rendition SET last_opened = ? WHERE episode = ?", [now, episode])
         }
     }
 }
@@ -195,8 +185,7 @@ enum RenditionSQL {
     /// Returns the chapters inside an episode's complete media file; empty if they are not known.
     static func chapters(_ db: Database, of episode: EpisodeID) throws -> [Chapter] {
         let text = try String.fetchOne(
-            db.cachedStatement(sql: "SELECT chapters FROM rendition WHERE episode = ? AND complete = 1"),
-            arguments: [episode])
+            db, "SELECT chapters FROM rendition WHERE episode = ? AND complete = 1", [episode])
         return StoredDetails.value(text, as: [Chapter].self) ?? []
     }
 
@@ -207,8 +196,7 @@ enum RenditionSQL {
         """
 
     static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Rendition] {
-        let statement = try db.cachedStatement(sql: select + " " + condition)
-        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+        return try Row.fetchCursor(db, select + " " + condition, arguments).mapAll { row in
             Rendition(
                 episode: row[0], generation: row[1], file: row[2], size: row[bytes: 3], validator: row[4],
                 contentType: row[5], finalURL: row[6], received: row[bytes: 7] ?? 0, complete: row[8], sha256: row[9],

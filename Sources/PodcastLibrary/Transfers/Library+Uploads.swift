@@ -20,50 +20,46 @@ extension Library {
     package func add(_ upload: Upload) throws -> Upload {
         try write { db in
             var upload = upload
-            let last = try StoredNumber.fetchOne(
-                db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'download'"))
+            let last = try StoredNumber.fetchOne(db, "SELECT seq FROM sqlite_sequence WHERE name = 'download'")
             upload.id = TaskID((last ?? 0) + 1)
-            try db.execute(
-                sql: last == nil
+            try db.run(
+                last == nil
                     ? "INSERT INTO sqlite_sequence (seq, name) VALUES (?, 'download')"
-                    : "UPDATE sqlite_sequence SET seq = ? WHERE name = 'download'", arguments: [upload.id])
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO upload (id, url, title, description, name, file, size, type, image_name, image_file,
-                        image_type, idempotency_key, step, location, tus, held, suspended, created, error)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                    """
-            ).execute(arguments: [
-                upload.id, upload.url, upload.title, upload.description, upload.media.name, upload.media.file,
-                upload.size, upload.media.type, upload.image?.name, upload.image?.file, upload.image?.type,
-                upload.idempotencyKey, upload.progress.step, upload.progress.location, upload.progress.tus,
-                upload.progress.held, upload.suspended, upload.created, upload.error,
-            ])
+                    : "UPDATE sqlite_sequence SET seq = ? WHERE name = 'download'", [upload.id])
+            try db.run(
+                """
+                INSERT INTO upload (id, url, title, description, name, file, size, type, image_name, image_file,
+                    image_type, idempotency_key, step, location, tus, held, suspended, created, error)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    upload.id, upload.url, upload.title, upload.description, upload.media.name, upload.media.file,
+                    upload.size, upload.media.type, upload.image?.name, upload.image?.file, upload.image?.type,
+                    upload.idempotencyKey, upload.progress.step, upload.progress.location, upload.progress.tus,
+                    upload.progress.held, upload.suspended, upload.created, upload.error,
+                ])
             return upload
         }
     }
 
     /// Records the progress of an upload. A missing upload is not an error: it may have been cancelled meanwhile.
     package func record(upload: TaskID, _ progress: Upload.Progress) throws {
-        try write { db in
-            try db.cachedStatement(sql: "UPDATE upload SET step = ?, location = ?, tus = ?, held = ? WHERE id = ?")
-                .execute(arguments: [progress.step, progress.location, progress.tus, progress.held, upload])
-        }
+        try execute(
+            "UPDATE upload SET step = ?, location = ?, tus = ?, held = ? WHERE id = ?",
+            [progress.step, progress.location, progress.tus, progress.held, upload])
     }
 
     /// Suspends or resumes an upload at the user's request. A suspension persists across restarts. Resuming clears the
     /// error of a failed upload.
     package func setSuspended(upload: TaskID, _ suspended: Bool) throws {
-        try write { db in
-            try db.cachedStatement(sql: "UPDATE upload SET suspended = ?1, error = iif(?1, error, NULL) WHERE id = ?2")
-                .execute(arguments: [suspended, upload])
-        }
+        try execute(
+            "UPDATE upload SET suspended = ?1, error = iif(?1, error, NULL) WHERE id = ?2", [suspended, upload])
     }
 
     /// Records the reason for a failed upload and stores its event, atomically.
     package func fail(upload: TaskID, error: String, keeping event: StoredEvent?) throws {
         try write { db in
-            try db.cachedStatement(sql: "UPDATE upload SET error = ? WHERE id = ?").execute(arguments: [error, upload])
+            try db.run("UPDATE upload SET error = ? WHERE id = ?", [error, upload])
             if let event { try Self.store(event, db) }
         }
     }
@@ -71,7 +67,7 @@ extension Library {
     /// Removes a completed or cancelled upload and stores its event, atomically.
     package func removeUpload(id: TaskID, keeping event: StoredEvent?) throws {
         try write { db in
-            try db.cachedStatement(sql: "DELETE FROM upload WHERE id = ?").execute(arguments: [id])
+            try db.run("DELETE FROM upload WHERE id = ?", [id])
             if let event { try Self.store(event, db) }
         }
     }
@@ -79,13 +75,14 @@ extension Library {
     private static func uploads(
         _ db: Database, _ condition: String, _ arguments: StatementArguments
     ) throws -> [Upload] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT id, url, title, description, name, file, size, type, image_name, image_file, image_type,
-                    idempotency_key, step, location, tus, held, suspended, created, error
-                FROM upload WHERE \(condition)
-                """)
-        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+        return try Row.fetchCursor(
+            db,
+            """
+            SELECT id, url, title, description, name, file, size, type, image_name, image_file, image_type,
+                idempotency_key, step, location, tus, held, suspended, created, error
+            FROM upload WHERE \(condition)
+            """, arguments
+        ).mapAll { row in
             var upload = Upload(
                 id: row[0], url: row[1], title: row[2], description: row[3],
                 media: Upload.Part(name: row[4], file: row[5], type: row[7]), size: row[bytes: 6] ?? 0,

@@ -61,29 +61,15 @@ package struct Download: Sendable, Equatable {
     /// The identifier of the client session to which the task belongs; empty if the task ends with its client.
     package var session: String
     /// Whether a user has suspended the download.
-    package var suspended: Bool
+    package var suspended: Bool = false
     /// Whether the download was created automatically and nobody has requested it since. Such a download waits for an
     /// unmetered link and mains power.
-    package var automatic: Bool
-    package var created: Int64
+    package var automatic: Bool = false
+    package var created: Int64 = 0
     /// The reason for the failure, one line; `nil` unless it failed.
     package var error: String?
     /// The errno with which reads of the file fail; set together with `error`.
     package var errorNumber: Int?
-
-    package init(
-        id: TaskID, episode: EpisodeID, session: String, suspended: Bool = false, automatic: Bool = false,
-        created: Int64 = 0, error: String? = nil, errorNumber: Int? = nil
-    ) {
-        self.id = id
-        self.episode = episode
-        self.session = session
-        self.suspended = suspended
-        self.automatic = automatic
-        self.created = created
-        self.error = error
-        self.errorNumber = errorNumber
-    }
 
     /// The state of the task as long as the daemon has not started it, for example while no daemon runs.
     package var state: TaskState { error != nil ? .failed : suspended ? .suspended : .queued }
