@@ -56,7 +56,11 @@ let package = Package(
         target("PodcastFeed", ["Platform"], resources: [.embedInCode("Resources/entities.txt")]),
         target("PodcastLibrary", ["PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CLinux", grdb]),
         target(
-            "PodcastPages", ["PodcastLibrary", "PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CLibXML2"]),
+            "PodcastPages",
+            [
+                "PodcastLibrary", "PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CCrypto", "CLibXML2",
+            ],
+            resources: [.embedInCode("Resources/page.css"), .embedInCode("Resources/page.js")]),
 
         // The daemon.
         target(

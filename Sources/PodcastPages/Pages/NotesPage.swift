@@ -19,33 +19,31 @@ package struct NotesPage: Sendable {
 
     package var bytes: [UInt8] {
         let language = LanguageTag.attribute(show.language)
-        var page = PageText()
-        page.begin(
+        let base = episode.link ?? show.link ?? WebAddress.redacted(show.url)
+        let text = SanitizedHTML.headings(SanitizedHTML.text(of: notes, base: base), level: 2)
+        let day = episode.published.map { "<span>\(day: $0, offset: episode.publishedOffset)</span>" as Markup }
+        let duration = episode.duration.map { "<span>\(TimeText.duration($0))</span>" as Markup }
+        let link = episode.link.flatMap(SanitizedHTML.allowedAddress).map { link -> Markup in
+            let address = show.visible(link)
+            return """
+                <p class="line"><a href="\(address)" rel="noopener noreferrer nofollow">\(address)</a></p>
+
+                """
+        }
+        let beginning = Markup.beginning(
             title: PlainText.oneLine(episode.title), kind: "note",
             language: language.isEmpty ? " lang=\"en\"" : language)
-        page.add("<nav class=\"back\" aria-label=\"Pages\" lang=\"en\">")
-        page.add("<a href=\"../index.html#e\(episode.id)\" dir=\"auto\">")
-        page.text(show.title)
-        page.add("</a></nav>\n<main>\n<h1 dir=\"auto\">")
-        page.text(episode.title)
-        page.add("</h1><p class=\"facts line\" lang=\"en\">")
-        if let published = episode.published {
-            page.add("<span>")
-            page.day(published, offset: episode.publishedOffset)
-            page.add("</span>")
-        }
-        if let duration = episode.duration { page.add("<span>\(TimeText.duration(duration))</span>") }
-        page.add("</p>\n<div class=\"notes whole\" dir=\"auto\">\n")
-        let base = episode.link ?? show.link ?? WebAddress.redacted(show.url)
-        page.add(SanitizedHTML.headings(SanitizedHTML.text(of: notes, base: base), level: 2))
-        page.add("\n</div>\n")
-        if let link = episode.link.flatMap(SanitizedHTML.allowedAddress) {
-            let address = SanitizedHTML.escaped(show.visible(link))
-            page.add(
-                "<p class=\"line\"><a href=\"\(address)\" rel=\"noopener noreferrer nofollow\">\(address)</a></p>\n")
-        }
-        page.add("</main>\n")
-        page.finish()
+        let page: Markup = """
+            \(beginning)<nav class="back" aria-label="Pages" lang="en">\
+            <a href="../index.html#e\(episode.id)" dir="auto">\(show.title)</a></nav>
+            <main>
+            <h1 dir="auto">\(episode.title)</h1><p class="facts line" lang="en">\(day)\(duration)</p>
+            <div class="notes whole" dir="auto">
+            \(raw: text)
+            </div>
+            \(link)</main>
+            \(Markup.end)
+            """
         return page.bytes
     }
 }

@@ -49,132 +49,119 @@ package struct ShelfPage: Sendable {
     package init(_ shows: [Podcast], newest: [ShowID: Int64]) { self.init(Shelf(shows, newest: newest)) }
 
     package var bytes: [UInt8] {
-        var page = PageText()
-        page.begin(title: "Podcasts", kind: "shows")
-        page.navigation(current: "index.html")
-        page.add("<header><h1>Podcasts</h1>")
-        if !shelf.shows.isEmpty {
+        var page = Markup.beginning(title: "Podcasts", kind: "shows")
+        page += Markup.navigation(current: "index.html")
+        if shelf.shows.isEmpty {
+            page += """
+                <header><h1>Podcasts</h1></header>
+                <main>
+                <p class="none">No shows yet. <code>podfs subscribe URL</code> adds one.</p>
+
+                """
+        } else {
             let episodes = shelf.shows.reduce(0) { $0 + $1.episodes }
             let cached = shelf.shows.reduce(0) { $0 + $1.cached }
-            page.add("<p class=\"facts line\"><span>\(page.counted(shelf.shows.count, "show"))</span>")
-            page.add("<span>\(page.counted(episodes, "episode"))</span>")
-            if cached > 0 { page.add("<span>\(WholeNumber.text(cached)) downloaded</span>") }
-            page.add("</p>")
+            let downloaded: Markup? = cached > 0 ? "<span>\(WholeNumber.text(cached)) downloaded</span>" : nil
+            page += """
+                <header><h1>Podcasts</h1><p class="facts line"><span>\(shelf.shows.count.counted("show"))</span>\
+                <span>\(episodes.counted("episode"))</span>\(downloaded)</p></header>
+                <main>
+
+                """
+            if let section = section("Continue listening", shelf.inProgress, fact: rest) { page += section }
+            if let section = section("Newest episodes", shelf.latest, fact: date) { page += section }
+            if let views { page += views }
+            page += showList
+            page += titles
         }
-        page.add("</header>\n<main>\n")
-        if shelf.shows.isEmpty {
-            page.add("<p class=\"none\">No shows yet. <code>podfs subscribe URL</code> adds one.</p>\n")
-        } else {
-            addSection("Continue listening", shelf.inProgress, to: &page) { addRest(of: $0, to: &$1) }
-            addSection("Newest episodes", shelf.latest, to: &page) { addDate(of: $0, to: &$1) }
-            addViews(to: &page)
-            addShows(to: &page)
-            addTitles(to: &page)
-        }
-        page.add("</main>\n")
-        page.finish()
+        page += "</main>\n\(Markup.end)"
         return page.bytes
     }
 
     // MARK: Episodes
 
-    private func addSection(
-        _ name: String, _ episodes: [ShelfEpisode], to page: inout PageText,
-        facts: (ShelfEpisode, inout PageText) -> Void
-    ) {
-        guard !episodes.isEmpty else { return }
-        page.add("<section class=\"home\" aria-label=\"\(name)\"><h2>\(name)</h2><ul class=\"cards\">\n")
-        for episode in episodes {
-            guard let show = shows[episode.show] else { continue }
-            page.add("<li>")
-            page.art(of: show, address: [show.name, "cover.jpg"])
-            page.add("<div><a href=\"")
-            page.path(show.name, "index.html")
-            page.add("#e\(episode.id)\">")
-            page.heading("h3", episode.title, isPlayed: episode.played)
-            page.add("</a><p class=\"facts\"><span dir=\"auto\">")
-            page.text(show.title)
-            page.add("</span>")
-            facts(episode, &page)
-            page.add("</p>")
-            page.addListening(episode.position, of: episode.duration, isPlayed: episode.played)
-            page.add("</div></li>\n")
+    private func section(
+        _ name: String, _ episodes: [ShelfEpisode], fact: (ShelfEpisode) -> Markup?
+    ) -> Markup? {
+        if episodes.isEmpty { return nil }
+        let cards = episodes.compactMap { episode -> Markup? in
+            guard let show = shows[episode.show] else { return nil }
+            return """
+                <li>\(Markup.art(of: show, address: [show.name, "cover.jpg"]))<div>\
+                <a href="\(path: show.name, "index.html")#e\(episode.id)">\
+                \(Markup.heading(episode.title, isPlayed: episode.played))</a>\
+                <p class="facts"><span dir="auto">\(show.title)</span>\(fact(episode))</p>\
+                \(Markup.listening(episode.position, of: episode.duration, isPlayed: episode.played))</div></li>
+
+                """
         }
-        page.add("</ul></section>\n")
+        return """
+            <section class="home" aria-label="\(name)"><h2>\(name)</h2><ul class="cards">
+            \(cards)</ul></section>
+
+            """
     }
 
-    private func addRest(of episode: ShelfEpisode, to page: inout PageText) {
-        if let rest = episode.rest { page.add("<span>\(rest)</span>") }
+    private func rest(of episode: ShelfEpisode) -> Markup? { episode.rest.map { "<span>\($0)</span>" } }
+
+    private func date(of episode: ShelfEpisode) -> Markup? {
+        episode.published.map { "<span>\(day: $0, offset: episode.publishedOffset)</span>" }
     }
 
-    private func addDate(of episode: ShelfEpisode, to page: inout PageText) {
-        guard let published = episode.published else { return }
-        page.add("<span>")
-        page.day(published, offset: episode.publishedOffset)
-        page.add("</span>")
-    }
+    private var views: Markup? {
+        if shelf.views.isEmpty { return nil }
+        let views = shelf.views.map { view -> Markup in
+            """
+            <li><a dir="auto" href="\(path: view.name, Shelf.viewFile)">\(view.name) \
+            <span class="facts">\(view.count.counted("episode"))</span></a></li>
 
-    private func addViews(to page: inout PageText) {
-        if shelf.views.isEmpty { return }
-        page.add("<section aria-label=\"Views\"><h2>Views</h2><ul class=\"views\">\n")
-        for view in shelf.views {
-            page.add("<li><a dir=\"auto\" href=\"")
-            page.path(view.name, Shelf.viewFile)
-            page.add("\">")
-            page.text(view.name)
-            page.add(" <span class=\"facts\">\(page.counted(view.count, "episode"))</span></a></li>\n")
+            """
         }
-        page.add("</ul></section>\n")
+        return """
+            <section aria-label="Views"><h2>Views</h2><ul class="views">
+            \(views)</ul></section>
+
+            """
     }
 
     // MARK: Shows
 
-    private func addShows(to page: inout PageText) {
-        page.add("<section aria-label=\"Shows\"><div class=\"bar\"><h2>Shows</h2><div class=\"filter\" hidden>")
-        page.add("<input type=\"search\" placeholder=\"Search shows and episodes\" ")
-        page.add("aria-label=\"Search shows and episodes\"><label>Sort by <select><option value=\"name\">name</option>")
-        page.add("<option value=\"newest\">newest episode</option><option value=\"unplayed\">unplayed</option>")
-        page.add(
-            "</select></label></div></div>\n<p class=\"facts count\" role=\"status\"></p><ul class=\"found\"></ul>\n")
-        page.add("<ul class=\"shelf\">\n")
-        for show in shelf.shows { add(show, to: &page) }
-        page.add("</ul></section>\n")
+    private var showList: Markup {
+        """
+        <section aria-label="Shows"><div class="bar"><h2>Shows</h2><div class="filter" hidden>\
+        <input type="search" placeholder="Search shows and episodes" aria-label="Search shows and episodes">\
+        <label>Sort by <select><option value="name">name</option><option value="newest">newest episode</option>\
+        <option value="unplayed">unplayed</option></select></label></div></div>
+        <p class="facts count" role="status"></p><ul class="found"></ul>
+        <ul class="shelf">
+        \(shelf.shows.map(tile))</ul></section>
+
+        """
     }
 
-    private func add(_ show: Podcast, to page: inout PageText) {
+    private func tile(of show: Podcast) -> Markup {
         let unplayed = shelf.unplayed[show.id] ?? 0
-        page.add("<li data-newest=\"\(shelf.newest[show.id] ?? 0)\" data-unplayed=\"\(unplayed)\"><a href=\"")
-        page.path(show.name, "index.html")
-        page.add("\">")
-        page.art(of: show, address: [show.name, "cover.jpg"])
-        page.add("<h3 dir=\"auto\"\(LanguageTag.attribute(show.language))>")
-        page.text(show.title)
-        let episodes = page.counted(show.episodes, "episode")
-        page.add("</h3></a><p class=\"facts\"><span>")
-        if unplayed > 0, unplayed < show.episodes {
-            page.add("\(WholeNumber.text(unplayed)) of \(WholeNumber.text(show.episodes)) unplayed")
-        } else if show.episodes > 0, unplayed == 0, !shelf.unplayed.isEmpty {
-            page.add("\(episodes), all played")
-        } else {
-            page.add(episodes)
+        let episodes = show.episodes.counted("episode")
+        let count =
+            unplayed > 0 && unplayed < show.episodes
+            ? "\(WholeNumber.text(unplayed)) of \(WholeNumber.text(show.episodes)) unplayed"
+            : show.episodes > 0 && unplayed == 0 && !shelf.unplayed.isEmpty ? "\(episodes), all played" : episodes
+        let newest = shelf.newest[show.id].map { "<span>\(day: $0)</span>" as Markup }
+        let problem = show.problem.map { problem -> Markup in
+            let text = show.state == Podcast.gone ? "has ended" : "cannot be fetched"
+            return "<p class=\"facts bad\" title=\"\(problem)\">\(text)</p>"
         }
-        page.add("</span>")
-        if let newest = shelf.newest[show.id] {
-            page.add("<span>")
-            page.day(newest)
-            page.add("</span>")
-        }
-        page.add("</p>")
-        if let problem = show.problem {
-            page.add("<p class=\"facts bad\" title=\"")
-            page.text(problem)
-            page.add("\">\(show.state == Podcast.gone ? "has ended" : "cannot be fetched")</p>")
-        }
-        page.add("</li>\n")
+        return """
+            <li data-newest="\(shelf.newest[show.id] ?? 0)" data-unplayed="\(unplayed)">\
+            <a href="\(path: show.name, "index.html")">\(Markup.art(of: show, address: [show.name, "cover.jpg"]))\
+            <h3 dir="auto"\(raw: LanguageTag.attribute(show.language))>\(show.title)</h3></a>\
+            <p class="facts"><span>\(count)</span>\(newest)</p>\(problem)</li>
+
+            """
     }
 
-    /// Adds the titles that the script searches.
-    private func addTitles(to page: inout PageText) {
+    /// The titles that the script searches.
+    private var titles: Markup {
         let indices = Dictionary(
             shelf.shows.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
         let episodes = shelf.titles.prefix(Shelf.titleLimit).compactMap { entry -> OrderedJSON? in
@@ -182,6 +169,6 @@ package struct ShelfPage: Sendable {
             return .array([.int(Int64(index)), .int(entry.id.rawValue), .string(entry.title)])
         }
         let shows = shelf.shows.map { OrderedJSON.string($0.name) }
-        page.data(.object([("shows", .array(shows)), ("episodes", .array(episodes))]), id: "titles")
+        return Markup.data(.object([("shows", .array(shows)), ("episodes", .array(episodes))]), id: "titles")
     }
 }

@@ -35,8 +35,8 @@ package struct ShowPage: Sendable {
     /// The maximum number of bytes of a show's description.
     private static let descriptionLimit = 16 << 10
 
-    private let show: Podcast
-    var page = PageText()
+    let show: Podcast
+    private var page: Markup
     /// The number of added episodes.
     private var count = 0
     /// The name of the HTML element that plays each kind of media found so far; `nil` for media without a player.
@@ -66,98 +66,82 @@ package struct ShowPage: Sendable {
     package init(_ show: Podcast, newest: Int64?, details: ShowDetails? = nil, totals: ShowTotals? = nil) {
         self.show = show
         rowsEnd = totals.map { Self.size(of: $0) - Self.sizeAfterRows(of: $0) } ?? Self.headBytes + Self.rowBytes.all
-        page.begin(title: show.title, kind: "show")
-        page.navigation(current: nil, root: "../")
-        page.add("<header class=\"head\">")
-        page.art(of: show, address: ["cover.jpg"])
-        page.add("<div><div class=\"name\"><h1 dir=\"auto\"\(LanguageTag.attribute(show.language))>")
-        page.text(show.title)
-        page.add("</h1>")
-        if let author = show.author, !author.isEmpty {
-            page.add("<p class=\"by\" dir=\"auto\">")
-            page.text(author)
-            page.add("</p>")
-        }
-        page.add("</div>")
-        addDescription()
-        page.add("<p class=\"facts line\"><span>\(page.counted(show.episodes, "episode"))</span>")
-        if show.cached > 0 { page.add("<span>\(WholeNumber.text(show.cached)) downloaded</span>") }
-        if let newest {
-            page.add("<span>newest ")
-            page.day(newest)
-            page.add("</span>")
-        }
-        addLink(show.link, text: "Website")
-        page.add("<a href=\"playlist.m3u8\">Playlist</a><a href=\".feed.xml.txt\">Feed document</a></p>")
-        addAddress()
-        if let details { addDetails(details) }
-        if let problem = show.problem {
-            page.add("<p class=\"facts line bad\">")
-            page.text(problem)
-            page.add("</p>")
-        }
-        page.add("</div></header>\n<main>\n<div class=\"bar\"><h2>Episodes</h2>")
-        if show.episodes > Self.filterLimit {
-            page.add(
-                "<p class=\"filter\" hidden><input type=\"search\" placeholder=\"Filter episodes\" "
-                    + "aria-label=\"Filter episodes\"></p>")
-        }
-        page.add("</div>\n<ol class=\"episodes\">\n")
+        page = Markup.beginning(title: show.title, kind: "show")
+        page += Markup.navigation(current: nil, root: "../")
+        let author = show.author.flatMap { $0.isEmpty ? nil : "<p class=\"by\" dir=\"auto\">\($0)</p>" as Markup }
+        let downloaded: Markup? =
+            show.cached > 0 ? "<span>\(WholeNumber.text(show.cached)) downloaded</span>" : nil
+        page += """
+            <header class="head">\(Markup.art(of: show, address: ["cover.jpg"]))<div><div class="name">\
+            <h1 dir="auto"\(raw: LanguageTag.attribute(show.language))>\(show.title)</h1>\(author)</div>\(description)\
+            <p class="facts line"><span>\(show.episodes.counted("episode"))</span>\(downloaded)\
+            \(newest.map { "<span>newest \(day: $0)</span>" })\(link(show.link, text: "Website"))\
+            <a href="playlist.m3u8">Playlist</a><a href=".feed.xml.txt">Feed document</a></p>\
+            <label class="facts">Subscribe in another program\
+            <input class="address" readonly value="\(show.visibleURL)"></label>\(details.map(facts))\
+            \(show.problem.map { "<p class=\"facts line bad\">\($0)</p>" })</div></header>
+            <main>
+            <div class="bar"><h2>Episodes</h2>\(show.episodes > Self.filterLimit ? Markup.filter : nil)</div>
+            <ol class="episodes">
+
+            """
     }
 
     /// Adds an episode; call in the order of the page.
     package mutating func add(_ episode: EpisodeSummary) {
         count += 1
-        let start = page.bytes.count
-        if older.isEmpty, count <= Self.rowLimit { addRow(of: episode) }
-        if page.bytes.count > rowsEnd { page.remove(from: start) }
-        if page.bytes.count == start { older.append(data(of: episode)) }
+        if older.isEmpty, count <= Self.rowLimit {
+            let row = row(of: episode)
+            if page.bytes.count + row.bytes.count <= rowsEnd { return page += row }
+        }
+        older.append(data(of: episode))
     }
 
-    private mutating func addRow(of episode: EpisodeSummary) {
-        addSeason(of: episode)
-        // The first row is open, to show what the others contain.
-        page.add("<li id=\"e\(episode.id)\"\(episode.played ? " class=\"played\"" : "")>")
-        page.add("<details\(count == 1 ? " open" : "")><summary>")
-        page.heading("h3", episode.title, isPlayed: episode.played)
-        page.add("<span class=\"facts\"><span>")
-        if let published = episode.published { page.day(published, offset: episode.publishedOffset) }
-        page.add("</span><span>")
-        if let duration = episode.duration { page.add(TimeText.clock(duration)) }
-        page.add("</span><span>")
-        page.add(Self.text(of: EpisodeSize(bytes: episode.size, source: episode.sizeSource)))
-        page.add("</span>")
-        page.state(isComplete: episode.complete)
-        page.add("</span>")
-        page.addListening(episode.position, of: episode.duration, isPlayed: episode.played)
-        page.add("</summary><div class=\"inside\">\n")
-        addPlayer(of: episode)
-        addChapters(of: episode)
-        if let notes = episode.notes {
-            let text = SanitizedHTML.text(of: notes, base: episode.link ?? show.link ?? WebAddress.redacted(show.url))
-            if !text.isEmpty {
-                page.add("<div class=\"notes\" dir=\"auto\"\(LanguageTag.attribute(show.language))>")
-                page.add("\(SanitizedHTML.headings(text, level: 4))</div>\n")
-            }
+    /// Returns the row of an episode, with a heading before it where a season begins.
+    private mutating func row(of episode: EpisodeSummary) -> Markup {
+        var heading: Markup?
+        if let number = episode.season, number != season {
+            season = number
+            let name = episode.details?.seasonName.map { ": \($0)" as Markup }
+            heading = "<li class=\"season\"><h2>Season \(number)\(name)</h2></li>\n"
         }
-        if let details = episode.details { addDetails(details) }
-        addAlternates(of: episode)
-        addLinks(of: episode)
-        page.add("</div></details></li>\n")
+        let base = episode.link ?? show.link ?? WebAddress.redacted(show.url)
+        let notes = episode.notes.map { SanitizedHTML.headings(SanitizedHTML.text(of: $0, base: base), level: 4) } ?? ""
+        let notesPart: Markup = """
+            <div class="notes" dir="auto"\(raw: LanguageTag.attribute(show.language))>\(raw: notes)</div>
+
+            """
+        let player = playerPart(of: episode)
+        // The first row is open, to show what the others contain.
+        return """
+            \(heading)<li id="e\(episode.id)"\(raw: episode.played ? " class=\"played\"" : "")>\
+            <details\(count == 1 ? " open" : "")><summary>\(Markup.heading(episode.title, isPlayed: episode.played))\
+            <span class="facts"><span>\(day: episode.published, offset: episode.publishedOffset)</span>\
+            <span>\(episode.duration.map(TimeText.clock) ?? "")</span>\
+            <span>\(Self.text(of: EpisodeSize(bytes: episode.size, source: episode.sizeSource)))</span>\
+            \(Markup.state(isComplete: episode.complete))</span>\
+            \(Markup.listening(episode.position, of: episode.duration, isPlayed: episode.played))</summary>\
+            <div class="inside">
+            \(player)\(Self.chapters(of: episode))\(notes.isEmpty ? nil : notesPart)\(episode.details.map(facts))\
+            \(alternates(of: episode))\(links(of: episode))</div></details></li>
+
+            """
     }
 
     /// Returns the complete page.
     package consuming func finish() -> [UInt8] {
-        page.add("</ol>\n")
+        page += "</ol>\n"
         if !older.isEmpty {
-            let more = "Show older episodes"
-            page.add("<noscript><p class=\"none\">\(page.counted(older.count, "older episode")) are in the playlist ")
-            page.add("and the folder.</p></noscript>\n<button type=\"button\" class=\"more\" hidden>\(more)</button>\n")
-            page.data(.array(older), id: "older")
+            page += """
+                <noscript><p class="none">\(older.count.counted("older episode")) are in the playlist and the folder.\
+                </p></noscript>
+                <button type="button" class="more" hidden>Show older episodes</button>
+
+                """
+            page += Markup.data(.array(older), id: "older")
         }
-        if count == 0 { page.add("<p class=\"none\">No episodes.</p>\n") }
-        page.add("</main>\n")
-        page.finish()
+        if count == 0 { page += "<p class=\"none\">No episodes.</p>\n" }
+        page += "</main>\n\(Markup.end)"
         return page.bytes
     }
 
@@ -192,11 +176,12 @@ package struct ShowPage: Sendable {
 
     // MARK: Parts
 
-    private mutating func addDescription() {
-        guard let description = show.description, !description.isEmpty else { return }
+    private var description: Markup? {
+        guard let description = show.description, !description.isEmpty else { return nil }
         let text = SanitizedHTML.text(
             of: FileName.cut(description, to: Self.descriptionLimit), base: show.link ?? WebAddress.redacted(show.url))
-        page.add("<div class=\"about\" dir=\"auto\"\(LanguageTag.attribute(show.language))>\(text)</div>")
+        let language = LanguageTag.attribute(show.language)
+        return "<div class=\"about\" dir=\"auto\"\(raw: language)>\(raw: text)</div>"
     }
 
     /// Returns a size for people, with a tilde if it is estimated; empty if it is unknown.
@@ -208,52 +193,25 @@ package struct ShowPage: Sendable {
         }
     }
 
-    private mutating func addPlayer(of episode: EpisodeSummary) {
-        guard let element = player(for: episode) else { return }
-        let length = episode.duration.map(TimeText.clock)
-        let position = episode.position.flatMap { $0 >= 1 && !episode.played ? WholeNumber.of($0) : nil }
-        let at = position.map { " data-at=\"\($0)\"" } ?? ""
+    private mutating func playerPart(of episode: EpisodeSummary) -> Markup? {
+        guard let element = player(for: episode) else { return nil }
         if count > Self.playerLimit {
-            page.add("<p><a data-player=\"\(element)\"\(at)\(length.map { " data-length=\"\($0)\"" } ?? "") href=\"")
-            page.path(episode.name)
-            page.add("\" aria-label=\"")
-            page.text(episode.title)
-            page.add("\">Play</a></p>\n")
-            return
+            return Markup.player(
+                element, path: [episode.name], title: episode.title, duration: episode.duration,
+                position: episode.position, isPlayed: episode.played)
         }
-        page.add("<div class=\"player\"><\(element) controls preload=\"none\" src=\"")
-        page.path(episode.name)
-        page.add("\"\(at) aria-label=\"")
-        page.text(episode.title)
-        page.add("\">")
-        if !episode.sidecars.isDisjoint(with: .anyVTT) {
-            page.add("<track kind=\"captions\" label=\"Transcript\" src=\"")
-            page.path(Self.sidecar(of: episode, "vtt"))
-            page.add("\">")
-        }
-        page.add("</\(element)>")
+        let at = Markup.start(episode.position, isPlayed: episode.played)
+        let transcript: Markup = """
+            <track kind="captions" label="Transcript" src="\(path: Self.sidecar(of: episode, "vtt"))">
+            """
         // The browser's player shows 0:00 until the media is loaded.
-        if let length { page.add("<span class=\"length\">\(length)</span>") }
-        page.add("</div>\n")
-    }
+        let length = episode.duration.map { "<span class=\"length\">\(TimeText.clock($0))</span>" as Markup }
+        return """
+            <div class="player"><\(element) controls preload="none" src="\(path: episode.name)"\(at) \
+            aria-label="\(episode.title)">\(episode.sidecars.isDisjoint(with: .anyVTT) ? nil : transcript)\
+            </\(element)>\(length)</div>
 
-    /// Adds a heading where a season begins.
-    private mutating func addSeason(of episode: EpisodeSummary) {
-        guard let number = episode.season, number != season else { return }
-        season = number
-        page.add("<li class=\"season\"><h2>Season \(number)")
-        if let name = episode.details?.seasonName {
-            page.add(": ")
-            page.text(name)
-        }
-        page.add("</h2></li>\n")
-    }
-
-    /// Adds the address with which other programs subscribe to the show.
-    private mutating func addAddress() {
-        page.add("<label class=\"facts\">Subscribe in another program<input class=\"address\" readonly value=\"")
-        page.text(show.visibleURL)
-        page.add("\"></label>")
+            """
     }
 
     /// The media type in the feed and the file's extension.
@@ -274,74 +232,50 @@ package struct ShowPage: Sendable {
         return element
     }
 
-    private mutating func addChapters(of episode: EpisodeSummary) {
-        guard !episode.chapters.isEmpty else { return }
-        page.add("<ol class=\"chapters\">")
-        for chapter in episode.chapters where chapter.start.isFinite && chapter.start >= 0 {
-            page.add("<li><button type=\"button\" data-start=\"\(chapter.start)\">")
-            page.add("<span>\(TimeText.clock(chapter.start))</span><span dir=\"auto\">")
-            page.text(chapter.title ?? "")
-            page.add("</span></button></li>")
+    private static func chapters(of episode: EpisodeSummary) -> Markup? {
+        if episode.chapters.isEmpty { return nil }
+        let buttons = episode.chapters.filter { $0.start.isFinite && $0.start >= 0 }.map {
+            button(at: $0.start, text: $0.title ?? "")
         }
-        page.add("</ol>\n")
+        return "<ol class=\"chapters\">\(buttons)</ol>\n"
     }
 
-    private mutating func addLinks(of episode: EpisodeSummary) {
-        page.add("<p class=\"facts line\">")
+    /// Returns a button that plays the episode from this position.
+    static func button(at start: Double, text: String) -> Markup {
+        """
+        <li><button type="button" data-start="\(start)"><span>\(TimeText.clock(start))</span>\
+        <span dir="auto">\(text)</span></button></li>
+        """
+    }
+
+    private func links(of episode: EpisodeSummary) -> Markup {
+        var files: [([String], String)] = []
         if episode.notes == nil, episode.sidecars.contains(.notes) {
-            addFile(".notes", Self.sidecar(of: episode, "html"), text: "Notes")
+            files.append(([".notes", Self.sidecar(of: episode, "html")], "Notes"))
         }
         if episode.chapters.isEmpty, episode.sidecars.contains(.chapters) {
-            addFile(".chapters", Self.sidecar(of: episode, "json"), text: "Chapters")
+            files.append(([".chapters", Self.sidecar(of: episode, "json")], "Chapters"))
         }
         if !episode.sidecars.isDisjoint(with: .anyVTT) {
-            addFile(nil, Self.sidecar(of: episode, "vtt"), text: "Transcript")
+            files.append(([Self.sidecar(of: episode, "vtt")], "Transcript"))
         }
-        addFile(nil, episode.name, text: "File")
-        addLink(episode.link, text: "Web page")
-        page.add("</p>\n")
+        files.append(([episode.name], "File"))
+        return """
+            <p class="facts line">\(files.map { "<a href=\"\(path: $0)\">\($1)</a>" })\
+            \(link(episode.link, text: "Web page"))</p>
+
+            """
     }
 
     private static func sidecar(of episode: EpisodeSummary, _ fileExtension: String) -> String {
         "\(FileName.stem(ofFile: episode.name)).\(fileExtension)"
     }
 
-    private mutating func addFile(_ folder: String?, _ name: String, text: String) {
-        page.add("<a href=\"")
-        if let folder { page.path(folder, name) } else { page.path(name) }
-        page.add("\">\(text)</a>")
-    }
-
-    /// Adds a link to an address, from which secrets are removed. Adds nothing if `SanitizedHTML` does not allow it.
-    mutating func addLink(_ link: String?, text: String) {
-        guard let address = link.flatMap(SanitizedHTML.allowedAddress) else { return }
-        page.add("<a href=\"")
-        page.text(show.visible(address))
-        page.add("\" rel=\"noopener noreferrer nofollow\">")
-        page.text(text)
-        page.add("</a>")
-    }
-}
-
-extension PageText {
-    /// Adds the show's art over the initial of its title. The initial is visible until the art is loaded, or always if
-    /// the show has no art. The initial's background is one of twelve colors, which depends on the title.
-    mutating func art(of show: Podcast, address: [String]) {
-        let tint = show.title.unicodeScalars.reduce(UInt32(7)) { ($0 &* 31) &+ $1.value } % 12
-        add("<span class=\"art tint t\(tint)\"><span aria-hidden=\"true\">")
-        text(show.title.first { $0.isLetter || $0.isNumber }.map { String($0).uppercased() } ?? "")
-        add("</span>")
-        if show.image != nil {
-            add("<img src=\"")
-            path(address)
-            add("\" alt=\"\" width=\"192\" height=\"192\" loading=\"lazy\" decoding=\"async\">")
+    /// Returns a link to an address, from which secrets are removed; `nil` if `SanitizedHTML` does not allow it.
+    func link(_ link: String?, text: String) -> Markup? {
+        link.flatMap(SanitizedHTML.allowedAddress).map {
+            "<a href=\"\(show.visible($0))\" rel=\"noopener noreferrer nofollow\">\(text)</a>"
         }
-        add("</span>")
-    }
-
-    /// Returns a number with its noun: `1 episode`, `1,209 episodes`.
-    func counted(_ count: Int, _ noun: String) -> String {
-        count == 1 ? "1 \(noun)" : "\(WholeNumber.text(count)) \(noun)s"
     }
 }
 

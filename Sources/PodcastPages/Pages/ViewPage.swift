@@ -83,63 +83,55 @@ package struct ViewPage: Sendable {
     }
 
     package var bytes: [UInt8] {
-        var page = PageText()
-        page.begin(title: "\(title) – podfs", kind: "view")
-        page.navigation(current: file, root: root.map { $0 + "/" }.joined())
-        page.add("<header><h1 dir=\"auto\">")
-        page.text(title)
-        page.add("</h1><p class=\"facts line\">")
-        page.add("<span>\(isCut ? "the first " : "")\(page.counted(episodes.count, "episode"))</span></p></header>\n")
-        page.add("<main>\n")
-        if episodes.isEmpty {
-            page.add("<p class=\"none\">\(emptyText)</p>\n")
-        } else {
-            page.add("<div class=\"bar\"><h2>Episodes</h2><p class=\"filter\" hidden><input type=\"search\" ")
-            page.add(
-                "placeholder=\"Filter episodes\" aria-label=\"Filter episodes\"></p></div>\n<ol class=\"episodes\">\n")
-            for episode in episodes { add(episode, to: &page) }
-            page.add("</ol>\n")
-        }
-        page.add("</main>\n")
-        page.finish()
+        let count = "\(isCut ? "the first " : "")\(episodes.count.counted("episode"))"
+        let list: Markup =
+            episodes.isEmpty
+            ? """
+            <p class="none">\(emptyText)</p>
+
+            """
+            : """
+            <div class="bar"><h2>Episodes</h2>\(Markup.filter)</div>
+            <ol class="episodes">
+            \(episodes.compactMap(row))</ol>
+
+            """
+        let page: Markup = """
+            \(Markup.beginning(title: "\(title) – podfs", kind: "view"))\
+            \(Markup.navigation(current: file, root: root.map { $0 + "/" }.joined()))\
+            <header><h1 dir="auto">\(title)</h1><p class="facts line"><span>\(count)</span></p></header>
+            <main>
+            \(list)</main>
+            \(Markup.end)
+            """
         return page.bytes
     }
 
-    private func add(_ episode: ShelfEpisode, to page: inout PageText) {
-        guard let show = shows[episode.show] else { return }
-        page.add("<li\(episode.played ? " class=\"played\"" : "")><details><summary>")
-        page.art(of: show, address: root + [show.name, "cover.jpg"])
-        page.heading("h3", episode.title, isPlayed: episode.played)
-        page.add("<span class=\"from\" dir=\"auto\">")
-        page.text(show.title)
-        page.add("</span><span class=\"facts\"><span>")
-        if let published = episode.published { page.day(published, offset: episode.publishedOffset) }
-        page.add("</span><span>\(episode.rest ?? episode.duration.map(TimeText.clock) ?? "")</span>")
-        page.state(isComplete: episode.complete)
-        page.add("</span>")
-        page.addListening(episode.position, of: episode.duration, isPlayed: episode.played)
-        page.add("</summary><div class=\"inside\">\n")
+    private func row(of episode: ShelfEpisode) -> Markup? {
+        guard let show = shows[episode.show] else { return nil }
         let fileExtension = FileName.fileExtension(of: episode.name)
-        if MediaType(type: episode.type, url: "file.\(fileExtension)").major != .other {
-            let isVideo = MediaType.isVideo(type: episode.type, fileExtension: fileExtension)
-            page.add("<p><a data-player=\"\(isVideo ? "video" : "audio")\"")
-            if let duration = episode.duration { page.add(" data-length=\"\(TimeText.clock(duration))\"") }
-            if let position = episode.position, position >= 1, !episode.played {
-                page.add(" data-at=\"\(WholeNumber.of(position))\"")
-            }
-            page.add(" href=\"")
-            page.path(root + [show.name, episode.name])
-            page.add("\" aria-label=\"")
-            page.text(episode.title)
-            page.add("\">Play</a></p>\n")
-        }
-        page.add("<p class=\"facts line\"><a href=\"")
-        page.path(root + [show.name, "index.html"])
-        page.add("#e\(episode.id)\" dir=\"auto\">")
-        page.text(show.title)
-        page.add("</a><a href=\"")
-        page.path(root + [show.name, episode.name])
-        page.add("\">File</a></p>\n</div></details></li>\n")
+        let isVideo = MediaType.isVideo(type: episode.type, fileExtension: fileExtension)
+        let isPlayable = MediaType(type: episode.type, url: "file.\(fileExtension)").major != .other
+        let file = root + [show.name, episode.name]
+        let player = Markup.player(
+            isVideo ? "video" : "audio", path: file, title: episode.title, duration: episode.duration,
+            position: episode.position, isPlayed: episode.played)
+        let length = episode.rest ?? episode.duration.map(TimeText.clock) ?? ""
+        return """
+            <li\(raw: episode.played ? " class=\"played\"" : "")><details><summary>\
+            \(Markup.art(of: show, address: root + [show.name, "cover.jpg"]))\
+            \(Markup.heading(episode.title, isPlayed: episode.played))\
+            <span class="from" dir="auto">\(show.title)</span><span class="facts">\
+            <span>\(day: episode.published, offset: episode.publishedOffset)</span><span>\(length)</span>\
+            \(Markup.state(isComplete: episode.complete))</span>\
+            \(Markup.listening(episode.position, of: episode.duration, isPlayed: episode.played))</summary>\
+            <div class="inside">
+            \(isPlayable ? player : nil)<p class="facts line">\
+            <a href="\(path: root + [show.name, "index.html"])#e\(episode.id)" dir="auto">\(show.title)</a>\
+            <a href="\(path: file)">File</a></p>
+            </div></details></li>
+
+            """
     }
 }
 
@@ -150,33 +142,5 @@ extension ShelfEpisode {
             return nil
         }
         return "\(TimeText.clock(duration - position)) left"
-    }
-}
-
-extension PageText {
-    /// Adds the title of an episode as a heading, with a mark if it was played.
-    mutating func heading(_ element: String, _ title: String, isPlayed: Bool) {
-        add("<\(element) dir=\"auto\">")
-        text(title)
-        if isPlayed { add(" <span class=\"mark\" aria-hidden=\"true\">✓</span><span class=\"hidden\"> played</span>") }
-        add("</\(element)>")
-    }
-
-    /// Adds the label `downloaded` or `not downloaded`.
-    mutating func state(isComplete: Bool) {
-        add(
-            isComplete
-                ? "<span class=\"cached\" title=\"The whole file is on this computer\">downloaded</span>"
-                : "<span class=\"remote\" title=\"The file is fetched when it is played\">not downloaded</span>")
-    }
-
-    /// Adds a bar with the playback position of an episode in progress; adds nothing for other episodes.
-    mutating func addListening(_ position: Double?, of duration: Double?, isPlayed: Bool) {
-        guard !isPlayed, let position, let duration, position >= ShelfEpisode.inProgressThreshold, duration > 0,
-            position.isFinite, duration.isFinite
-        else { return }
-        let part = Int(min(100, position / duration * 100))
-        let text = "\(TimeText.clock(position)) of \(TimeText.clock(duration)) played"
-        add("<progress max=\"100\" value=\"\(part)\" aria-label=\"\(text)\" title=\"\(text)\"></progress>")
     }
 }

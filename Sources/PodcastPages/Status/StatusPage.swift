@@ -46,56 +46,58 @@ package struct StatusPage: Sendable {
     package static let endedLimit = 20
 
     package var bytes: [UInt8] {
-        var page = PageText()
         let isBusy = !report.tasks.isEmpty
         let pace = report.tasks.contains { $0.state != .failed } ? Self.pace.busy : Self.pace.idle
-        page.begin(
-            title: isBusy ? "\(summary.joined(separator: ", ")) – podfs" : "No active tasks – podfs", kind: "status")
-        page.navigation(current: ".status.html")
-        page.add("<header><h1>Transfers</h1><p class=\"facts line\">")
-        for part in isBusy ? summary : ["no active tasks"] { page.add("<span>\(part)</span>") }
-        page.add("</p></header>\n<main>\n")
-        // The page's script shows this checkbox, and reloads the page only while it is checked, because a user must be
+        let title = isBusy ? summary.joined(separator: ", ") : "No active tasks"
+        let counts = (isBusy ? summary : ["no active tasks"]).map { "<span>\($0)</span>" as Markup }
+        let omitted: Markup = """
+            <p class="facts">\(report.omittedText)</p>
+
+            """
+        let tasks: Markup =
+            isBusy
+            ? """
+            <ul class="tasks">
+            \(report.tasks.map(row))</ul>
+            \(report.omittedCount > 0 ? omitted : nil)
+            """
+            : """
+            <p class="none">Nothing is being transferred. Downloads, uploads and refreshes show up here.</p>
+
+            """
+        // The page's script shows the checkbox, and reloads the page only while it is checked, because a user must be
         // able to stop the reloads (WCAG 2.2.2).
-        page.add(
-            "<p class=\"line\" hidden><label><input type=\"checkbox\" id=\"auto\" checked data-seconds=\"\(pace)\">")
-        page.add("Update every \(pace) seconds</label></p>\n")
-        if isBusy || rates.contains(where: { $0 > 0 }) { addPlot(to: &page) }
-        if isBusy {
-            page.add("<ul class=\"tasks\">\n")
-            for task in report.tasks { add(task, to: &page) }
-            page.add("</ul>\n")
-            if report.omittedCount > 0 { page.add("<p class=\"facts\">\(report.omittedText)</p>\n") }
-        } else {
-            page.add(
-                "<p class=\"none\">Nothing is being transferred. Downloads, uploads and refreshes show up here.</p>\n")
-        }
-        addEnded(to: &page)
-        page.add("</main>\n")
-        page.finish()
+        let page: Markup = """
+            \(Markup.beginning(title: "\(title) – podfs", kind: "status"))\
+            \(Markup.navigation(current: ".status.html"))\
+            <header><h1>Transfers</h1><p class="facts line">\(counts)</p></header>
+            <main>
+            <p class="line" hidden><label><input type="checkbox" id="auto" checked data-seconds="\(pace)">\
+            Update every \(pace) seconds</label></p>
+            \(isBusy || rates.contains { $0 > 0 } ? plot : nil)\(tasks)\(endedList)</main>
+            \(Markup.end)
+            """
         return page.bytes
     }
 
-    private func addEnded(to page: inout PageText) {
-        guard !ended.isEmpty else { return }
-        page.add(
-            "<section aria-label=\"Finished and failed\"><h2>Recently finished and failed</h2><ul class=\"recent\">\n")
-        for transfer in ended.prefix(Self.endedLimit) {
-            page.add("<li><span dir=\"auto\">")
-            page.text(transfer.path)
-            page.add("</span><p class=\"facts line\(transfer.error == nil ? "" : " bad")\"><span>")
-            page.add(transfer.error != nil ? "failed" : transfer.isUpload ? "published" : "downloaded")
-            page.add("</span>")
-            if let size = transfer.size, transfer.error == nil { page.add("<span>\(ByteText.size(size))</span>") }
-            page.add("<span>\(TimeText.ago(max(0, now) - max(0, transfer.time)))</span>")
-            if let error = transfer.error {
-                page.add("<span>")
-                page.text(error)
-                page.add("</span>")
-            }
-            page.add("</p></li>\n")
+    private var endedList: Markup? {
+        if ended.isEmpty { return nil }
+        let rows = ended.prefix(Self.endedLimit).map { transfer -> Markup in
+            let result = transfer.error != nil ? "failed" : transfer.isUpload ? "published" : "downloaded"
+            let size = transfer.error == nil ? transfer.size.map { "<span>\(ByteText.size($0))</span>" as Markup } : nil
+            return """
+                <li><span dir="auto">\(transfer.path)</span>\
+                <p class="facts line\(transfer.error == nil ? "" : " bad")"><span>\(result)</span>\(size)\
+                <span>\(TimeText.ago(max(0, now) - max(0, transfer.time)))</span>\
+                \(transfer.error.map { "<span>\($0)</span>" })</p></li>
+
+                """
         }
-        page.add("</ul></section>\n")
+        return """
+            <section aria-label="Finished and failed"><h2>Recently finished and failed</h2><ul class="recent">
+            \(rows)</ul></section>
+
+            """
     }
 
     private var summary: [String] {
@@ -105,34 +107,36 @@ package struct StatusPage: Sendable {
     // MARK: Plot
 
     /// The height of the plot in SVG user units.
-    private static let height = 40.0
+    private static let height = 40
 
-    private func addPlot(to page: inout PageText) {
+    private var plot: Markup {
         let peak = rates.max() ?? 0
-        page.add("<figure class=\"plot\"><figcaption class=\"facts\">")
-        page.add("<strong>\(ByteText.rate(report.rate))</strong>")
-        if peak > 0, rates.count > 1 {
-            page.add("peak \(ByteText.rate(peak)) in the last \(rates.count) seconds</figcaption>\n")
-            let height = Int(Self.height)
-            page.add("<div class=\"scale\"><span class=\"top\">\(ByteText.rate(peak))</span>")
-            page.add("<span class=\"half\">\(ByteText.rate(peak / 2))</span>")
-            page.add("<svg viewBox=\"0 0 \(rates.count - 1) \(height)\" preserveAspectRatio=\"none\" ")
-            page.add(
-                "role=\"img\" aria-label=\"The rate of the last \(rates.count) seconds, at most \(ByteText.rate(peak))\">"
-            )
-            page.add("<path class=\"grid\" d=\"M0 1H\(rates.count - 1)M0 \(height / 2)H\(rates.count - 1)\"/>")
-            let curve = rates.enumerated().map { index, rate in
-                // Leaves space for the stroke at the top; zero lies on the bottom line.
-                let y = Self.height - rate / peak * (Self.height - 1)
-                return "\(index) \((y * 100).rounded() / 100)"
-            }.joined(separator: "L")
-            page.add("<path class=\"area\" d=\"M\(curve)L\(rates.count - 1) \(height)L0 \(height)Z\"/>")
-            page.add("<path class=\"curve\" d=\"M\(curve)\"/></svg></div>")
-            page.add("<div class=\"axis\"><span>\(TimeText.ago(Int64(rates.count)))</span><span>now</span></div>")
-        } else {
-            page.add("</figcaption>")
+        let rate = ByteText.rate(report.rate)
+        guard peak > 0, rates.count > 1 else {
+            return """
+                <figure class="plot"><figcaption class="facts"><strong>\(rate)</strong></figcaption></figure>
+
+                """
         }
-        page.add("</figure>\n")
+        let (end, height) = (rates.count - 1, Self.height)
+        let curve = rates.enumerated().map { index, rate in
+            // Leaves space for the stroke at the top; zero lies on the bottom line.
+            let y = Double(height) - rate / peak * Double(height - 1)
+            return "\(index) \((y * 100).rounded() / 100)"
+        }.joined(separator: "L")
+        return """
+            <figure class="plot"><figcaption class="facts"><strong>\(rate)</strong>\
+            peak \(ByteText.rate(peak)) in the last \(rates.count) seconds</figcaption>
+            <div class="scale"><span class="top">\(ByteText.rate(peak))</span>\
+            <span class="half">\(ByteText.rate(peak / 2))</span>\
+            <svg viewBox="0 0 \(end) \(height)" preserveAspectRatio="none" role="img" \
+            aria-label="The rate of the last \(rates.count) seconds, at most \(ByteText.rate(peak))">\
+            <path class="grid" d="M0 1H\(end)M0 \(height / 2)H\(end)"/>\
+            <path class="area" d="M\(curve)L\(end) \(height)L0 \(height)Z"/>\
+            <path class="curve" d="M\(curve)"/></svg></div>\
+            <div class="axis"><span>\(TimeText.ago(Int64(rates.count)))</span><span>now</span></div></figure>
+
+            """
     }
 
     // MARK: Tasks
@@ -140,43 +144,28 @@ package struct StatusPage: Sendable {
     /// Kinds of tasks whose path starts with the name of a show.
     private static let aboutShows: Set = ["download", "refresh", "artwork", "transcript"]
 
-    private func add(_ task: StatusReport.Task, to page: inout PageText) {
+    private func row(of task: StatusReport.Task) -> Markup {
         // The style sheet covers only the states that the summary counts. A task in any other state looks like a queued
         // one.
         let style = TaskState.counted.contains(task.state) ? task.state : .queued
-        page.add("<li class=\"\(style.rawValue)\"><h2 dir=\"auto\">")
         let parts = task.path.split(separator: "/", maxSplits: 1)
+        var name: Markup = "\(task.path)"
         if Self.aboutShows.contains(task.kind), let show = parts.first {
-            page.add("<a href=\"")
-            page.path(String(show), "index.html")
-            page.add("\">")
-            page.text(String(parts.last ?? show))
-            page.add("</a>")
-        } else {
-            page.text(task.path)
+            name = "<a href=\"\(path: String(show), "index.html")\">\(parts.last ?? show)</a>"
         }
-        page.add("</h2>")
-        if let progress = task.progress ?? (task.state == .running ? nil : 0) {
-            page.add(
-                "<progress max=\"100\" value=\"\((progress * 10).rounded(.down) / 10)\" aria-label=\"Progress\"></progress>"
-            )
-        } else {
-            // Without a value, the bar shows that the progress is unknown.
-            page.add("<progress aria-label=\"Progress\"></progress>")
+        // Without a value, the bar shows that the progress is unknown.
+        let progress = (task.progress ?? (task.state == .running ? nil : 0)).map {
+            " max=\"100\" value=\"\(($0 * 10).rounded(.down) / 10)\"" as Markup
         }
-        page.add("<p class=\"facts\">")
-        for fact in facts(of: task, show: parts.count > 1 ? String(parts[0]) : nil) {
-            page.add("<span>")
-            page.text(fact)
-            page.add("</span>")
+        let facts = facts(of: task, show: parts.count > 1 ? String(parts[0]) : nil).map {
+            "<span>\($0)</span>" as Markup
         }
-        page.add("</p>")
-        if let reason = task.reason {
-            page.add("<p class=\"facts bad\">")
-            page.text(reason)
-            page.add("</p>")
-        }
-        page.add("</li>\n")
+        return """
+            <li class="\(style.rawValue)"><h2 dir="auto">\(name)</h2>\
+            <progress\(progress) aria-label="Progress"></progress><p class="facts">\(facts)</p>\
+            \(task.reason.map { "<p class=\"facts bad\">\($0)</p>" })</li>
+
+            """
     }
 
     private func facts(of task: StatusReport.Task, show: String?) -> [String] {

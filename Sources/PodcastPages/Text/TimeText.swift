@@ -1,3 +1,4 @@
+internal import Platform
 internal import PodcastFeed
 
 /// Times and durations as text, independent of the machine's time zone.
@@ -8,19 +9,19 @@ package enum TimeText {
     /// Returns a duration: `7s`, `3m20s`, `1h05m`.
     package static func duration(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "-" }
-        let total = Int64(seconds)
+        let total = Int(seconds)
         if total < 60 { return "\(total)s" }
-        if total < 3_600 { return "\(total / 60)m\(digits(total % 60, 2))s" }
-        return "\(total / 3_600)h\(digits(total / 60 % 60, 2))m"
+        if total < 3_600 { return "\(total / 60)m\(GregorianDay.padded(total % 60, 2))s" }
+        return "\(total / 3_600)h\(GregorianDay.padded(total / 60 % 60, 2))m"
     }
 
     /// Returns a position in a recording, or its length: `0:07`, `42:10`, `1:05:12`.
     package static func clock(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "-" }
-        let total = Int64(seconds)
-        let rest = "\(digits(total % 60, 2))"
+        let total = Int(seconds)
+        let rest = "\(GregorianDay.padded(total % 60, 2))"
         if total < 3_600 { return "\(total / 60):\(rest)" }
-        return "\(total / 3_600):\(digits(total / 60 % 60, 2)):\(rest)"
+        return "\(total / 3_600):\(GregorianDay.padded(total / 60 % 60, 2)):\(rest)"
     }
 
     /// Returns a past time: `just now`, `45 seconds ago`, `2 minutes ago`, `3 hours ago`, `5 days ago`.
@@ -31,10 +32,5 @@ package enum TimeText {
         guard seconds >= 5, let unit = units.first(where: { seconds < $0.limit }) else { return "just now" }
         let count = seconds / unit.size
         return "\(count) \(unit.name)\(count == 1 ? "" : "s") ago"
-    }
-
-    private static func digits(_ value: Int64, _ width: Int) -> String {
-        let text = String(value)
-        return String(repeating: "0", count: max(0, width - text.count)) + text
     }
 }
