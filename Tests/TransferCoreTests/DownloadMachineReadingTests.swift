@@ -76,6 +76,17 @@ import Transfers
         #expect(bench.machine.pin == MachineBench.pin(), "size and validator are kept")
     }
 
+    /// Otherwise the next probe could receive the whole file from it.
+    @Test func anUnreadResponseOfASuspendedTaskIsAbortedAtTheLastClose() {
+        let bench = MachineBench()
+        _ = bench.suspend(true)
+        _ = bench.open(1)
+        _ = bench.head(1, MachineBench.whole())
+        #expect(bench.machine.handles == 1 && bench.machine.state == .suspended)
+        #expect(bench.close() == [.abort(1)])
+        #expect(bench.machine.state == .suspended && !bench.machine.hasFile)
+    }
+
     @Test func anUnreadResponseIsHeldForAWhile() {
         let bench = held()
         #expect(bench.machine.deadline == bench.now + .seconds(10))

@@ -44,18 +44,19 @@ extension DownloadMachine {
 
     static let changed = TransferError(.changed, "the file changed on the server")
 
-    /// Cancels a waiting open or read. If no open handle, no waiting reader and no task remains, the connections end.
+    /// Cancels a waiting open or read. If no open handle, no waiting reader and no task that may run remains, the
+    /// connections end.
     package mutating func cancelWait(_ id: WaitID, now: Instant) -> [Action] {
         readers.remove(id)
-        if readers.isEmpty, !isFilling { return dropUnwanted() }
+        if readers.isEmpty, !filling.runsInBackground { return dropUnwanted() }
         return plan(now)
     }
 
-    /// Closes one open handle. If it was the last one and there is no task, connections that serve no blocked reader
-    /// end, among them one whose response is paused until a first read.
+    /// Closes one open handle. If it was the last one and there is no task that may run, connections that serve no
+    /// blocked reader end, among them one whose response is paused until a first read.
     package mutating func close(now: Instant) -> [Action] {
         readers.close()
-        guard readers.handles == 0, !isFilling else { return [] }
+        guard readers.handles == 0, !filling.runsInBackground else { return [] }
         return dropUnwanted()
     }
 
