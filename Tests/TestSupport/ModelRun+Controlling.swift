@@ -182,15 +182,15 @@ extension ModelRun {
         }
     }
 
-    /// Whether the episode is pinned, or open with a lease on its cache file; `nil` if a lease is only possible.
+    /// Whether the episode is pinned, or open with a lease; `nil` if it is open without one.
     private func isKept(_ episode: ModelEpisode) -> Bool? {
-        let leases = files.filter { $0.episode == episode.id }.map(\.lease)
-        if episode.isPinned || leases.contains(.certain) { return true }
-        return leases.contains(.possible) ? nil : false
+        let open = files.filter { $0.episode == episode.id }
+        if episode.isPinned || open.contains(where: \.hasLease) { return true }
+        return open.isEmpty ? false : nil
     }
 
     mutating func noteEviction(_ id: Int64) {
-        for index in files.indices where files[index].episode == id { files[index].lease = .none }
+        for index in files.indices where files[index].episode == id { files[index].hasLease = false }
         change(id) {
             let wasCertain = $0.phase == .cached
             let upper = $0.generation.upperBound + 1

@@ -39,7 +39,7 @@ extension ModelRun {
         files.append(
             OpenEpisode(
                 file: file, episode: episode.id, path: path, generation: episode.generation, content: episode.content,
-                tag: tag, lease: episode.phase == .cached ? .certain : episode.mayHaveFile ? .possible : .none))
+                tag: tag, hasLease: episode.phase == .cached))
         if isTagged, tag == nil {
             let audio = ModelTag.audioSize(of: episode.content)
             throw difference("fstat \(Self.text(path)): a tag and \(audio) bytes", "\(found)")
@@ -139,17 +139,12 @@ extension ModelRun {
         }
         if let tag = open.tag, offset + count <= tag.size, !subject.readsAhead { return }
         if offset < size {
-            // After a read in `Tagged`, a lease (a lock on the cache file) is possible, but not certain. The mount
-            // takes a lease for each node separately, and may have taken one only for the episode's own node.
-            files[index].lease = open.tag == nil || open.lease == .certain ? .certain : .possible
-            // The read may have created a cache file, which the episode's other open files then use too.
-            for other in files.indices where files[other].episode == open.episode && files[other].lease == .none {
-                files[other].lease = .possible
-            }
+            // After a read in `Tagged` a lease is not certain: the mount takes one for each node separately, and may have
+            // taken one only for the episode's own node.
+            if open.tag == nil { files[index].hasLease = true }
             noteRead(open.episode)
         } else {
             // A read past the end may create a cache file too: only the server knows where the end is.
-            if files[index].lease == .none { files[index].lease = .possible }
             change(open.episode) { $0.mayHaveFile = true }
             // For the same reason it may resume a download that a person has suspended.
             if library[episode: open.episode]?.phase == .suspended { noteRead(open.episode) }

@@ -36,17 +36,11 @@ package struct ModelRun<Subject: ModelSubject> {
         var content: TestContent
         /// The tag in front of the content, for a file in `Tagged`.
         var tag: ModelTag?
-        /// Whether the open file prevents the removal of the cache file.
-        var lease: Lease
+        /// Whether the open file has a lease, a lock on the cache file, which prevents an eviction. Without a lease the
+        /// daemon may count the episode as open, and then refuses too.
+        var hasLease: Bool
 
         var size: Int { tag?.fileSize ?? content.size }
-    }
-
-    enum Lease {
-        case none
-        /// A cache file may have existed at the open, or a read may have created one since.
-        case possible
-        case certain
     }
 
     struct OpenFolder {
