@@ -162,6 +162,17 @@ package final class Library: Sendable {
         }
     }
 
+    /// Sets whether the writing connection may use 16 MB to cache pages, instead of SQLite's default of 2 MB. With
+    /// enough for the index pages that a large transaction changes, each of them is written once.
+    package func cacheManyPages(_ isEnabled: Bool) throws {
+        guard let writer else { throw LibraryError.readOnly }
+        try LibraryError.translating(path) {
+            try writer.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA cache_size = \(isEnabled ? -16_000 : -2_000)")
+            }
+        }
+    }
+
     // MARK: - Ids
 
     /// The highest ids assigned so far; 0 if there are none.
@@ -304,9 +315,9 @@ package final class Library: Sendable {
         configuration.prepareDatabase { db in
             guard !readOnly else { return }
             try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            // 1,000 pages of 4 KiB, SQLite's default, stated here because readers depend on it: the longer the log, the
-            // slower their lookups.
-            try db.execute(sql: "PRAGMA wal_autocheckpoint = 1000")
+            // 4,000 pages of 4 KiB. The longer the log, the fewer checkpoints, each of which waits for the disk twice.
+            // A reader's lookup takes no longer than with one page: it searches the log's index in steps of 4,096.
+            try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
             // After the first merge of a huge feed, the log is truncated to 16 MiB instead of keeping its size.
             _ = try Row.fetchOne(db, sql: "PRAGMA journal_size_limit = 16777216")
         }

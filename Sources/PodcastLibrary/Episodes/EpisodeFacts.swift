@@ -1,8 +1,8 @@
 package import PodcastFeed
 
 /// The values of a feed's item that the library stores in the episode's row, with digests by which a later merge
-/// detects changes.
-struct EpisodeFacts {
+/// detects changes. A class, because a copy of its dozens of strings would take longer than reading them.
+final class EpisodeFacts: Sendable {
     let item: Item
     /// The main enclosure: the first one with a URL.
     let media: Enclosure

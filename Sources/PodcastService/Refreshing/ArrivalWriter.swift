@@ -22,7 +22,7 @@ final class ArrivalWriter: Sendable {
 
     /// Maximum number of episodes per transaction. The first show of a transaction may exceed it alone. The limit keeps
     /// a small show from waiting for several large ones.
-    private static let batch = 2_000
+    private static let batch = 4_000
 
     /// - Parameter template: the template for episode names.
     init(library: Library, template: NameTemplate) {
@@ -45,6 +45,9 @@ final class ArrivalWriter: Sendable {
     }
 
     private func writeAll() {
+        // With fewer cached pages, writing only takes longer.
+        try? library.cacheManyPages(true)
+        defer { try? library.cacheManyPages(false) }
         while true {
             let batch = state.withLock { state in
                 var count = 0
