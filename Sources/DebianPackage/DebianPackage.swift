@@ -37,8 +37,8 @@ struct DebianPackage: CommandPlugin {
         print(package.path)
     }
 
-    /// Builds the program with Swift's libraries linked statically, so that the package needs no Swift, and with a static
-    /// libfuse3, whose shared library has another name in each distribution.
+    /// Builds the program with Swift's libraries linked statically, so that the package needs no Swift, and with a
+    /// static libfuse3, whose shared library has another name in Debian 13.
     ///
     /// - Parameter folder: The folder for a link to the static library, where the linker finds no shared one.
     private func build(in folder: URL) throws -> URL {

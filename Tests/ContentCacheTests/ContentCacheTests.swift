@@ -282,7 +282,7 @@ import Testing
         var names: [String] = []
         for number in 0..<20 as Range<Int64> {
             let file = try cache.create(size: number * 1_000)
-            try cache.save(Checkpoint(key: number, generation: 1), of: file, isFirst: true)
+            try cache.save(Checkpoint(key: MediaID(number), generation: 1), of: file, isFirst: true)
             names.append(file.name)
             if number < 8 { #expect(try filesInReserve().count == 14 - 2 * Int(number)) }
             var status = stat()
@@ -290,7 +290,7 @@ import Testing
             #expect(status.st_size == number * 1_000 && status.st_blocks == 0 && status.st_mode & 0o7777 == 0o600)
             #expect(file.path == ContentCache.path(of: file.name, in: cache.directory))
             try write(Int(number)..<Int(number) + 10, to: file)
-            #expect(try cache.checkpoint(of: file.name)?.key == number)
+            #expect(try cache.checkpoint(of: file.name)?.key == MediaID(number))
             if cache.isLowOnFiles, number == 10 { cache.prepare() }
         }
         #expect(Set(names).count == 20)
@@ -306,8 +306,8 @@ import Testing
         for name in try filesInReserve() { unlink(cache.directory.appending(name).string) }
         for number in 0..<3 as Range<Int64> {
             let file = try cache.create(size: 10)
-            try cache.save(Checkpoint(key: number, generation: 1), of: file, isFirst: true)
-            try cache.save(Checkpoint(key: number, generation: 2), of: file)
+            try cache.save(Checkpoint(key: MediaID(number), generation: 1), of: file, isFirst: true)
+            try cache.save(Checkpoint(key: MediaID(number), generation: 2), of: file)
             #expect(try cache.checkpoint(of: file.name)?.generation == 2)
         }
         // A file is created even if the folder of the media files was removed.
@@ -322,13 +322,13 @@ import Testing
         var inodes: Set<UInt64> = []
         let files = try (0..<4 as Range<Int64>).map { number in
             let file = try cache.create(size: 1_000)
-            try cache.save(Checkpoint(key: number, generation: 1), of: file, isFirst: true)
+            try cache.save(Checkpoint(key: MediaID(number), generation: 1), of: file, isFirst: true)
             inodes.insert(try checkpointInode(file.name))
             return file
         }
         for generation in 2...5 {
             for (number, file) in files.enumerated() {
-                var checkpoint = Checkpoint(key: Int64(number), generation: generation)
+                var checkpoint = Checkpoint(key: MediaID(Int64(number)), generation: generation)
                 // Each checkpoint is shorter than the one whose file it overwrites. No byte of the old one may remain.
                 checkpoint.finalURL = String(repeating: "x", count: (7 - generation) * 100 + number)
                 try cache.save(checkpoint, of: file, durably: generation.isMultiple(of: 2))

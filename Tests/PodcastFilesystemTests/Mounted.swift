@@ -120,7 +120,7 @@ final class Mounted: Sendable {
             present.insert(contentsOf: Int64(range.lowerBound)..<Int64(range.upperBound))
         }
         let generation = generation ?? episode.generation
-        var checkpoint = Checkpoint(key: episode.id.rawValue, generation: generation)
+        var checkpoint = Checkpoint(key: MediaID(episode.id), generation: generation)
         checkpoint.total = Int64(content.size)
         checkpoint.setReceived(present)
         try cache.save(checkpoint, of: file)
@@ -134,7 +134,7 @@ final class Mounted: Sendable {
             try library.complete(
                 episode: episode.id, generation: generation, size: Int64(content.size),
                 sha256: try file.sha256(size: Int64(content.size)),
-                fileState: try cache.state(of: file.name, size: Int64(content.size)).text, now: 1_700_000_300)
+                fileState: try file.currentState().text, now: 1_700_000_300)
         }
         return file
     }

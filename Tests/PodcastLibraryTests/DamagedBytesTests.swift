@@ -1,6 +1,7 @@
 import Foundation
 import PodcastFeed
 import PodcastLibrary
+import PodcastProtocol
 import TestSupport
 import Testing
 
@@ -31,7 +32,7 @@ struct DamagedBytesTests {
                 _ = try library.enqueue(episode: episode.id, session: "common", now: noon)
             }
         }
-        try library.store(StoredEvent(sequence: try library.reserveSequences(1).lowerBound, time: noon, payload: "{}"))
+        try library.store(Event(sequence: try library.reserveSequences(1).lowerBound, time: noon, .idle))
         try library.backup(to: folder.path + "/data/library.backup.sqlite")
         try library.checkpoint()
     }

@@ -13,7 +13,7 @@ struct LibraryEventTests {
     }
 
     private func keep(_ sequence: Int64, time: Int64 = 1_000_000) throws {
-        try library.store(StoredEvent(sequence: sequence, time: time, payload: "\(sequence)"))
+        try library.store(Event(sequence: sequence, time: time, .idle))
     }
 
     @Test func sequenceNumbersAreReservedOnce() throws {
@@ -26,7 +26,7 @@ struct LibraryEventTests {
 
     @Test func eventsAfterANumberAreReturnedInOrder() throws {
         for sequence in [3, 1, 2] as [Int64] { try keep(sequence) }
-        #expect(try library.events(since: 0).map(\.payload) == ["1", "2", "3"])
+        #expect(try library.events(since: 0).map(\.sequence) == [1, 2, 3])
         #expect(try library.events(since: 2).map(\.sequence) == [3])
         #expect(try library.events(since: 3).isEmpty)
     }

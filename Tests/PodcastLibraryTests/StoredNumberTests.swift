@@ -34,10 +34,10 @@ import Transfers
         _ = try library.enqueue(episode: ids[2], session: "", now: noon)
         _ = try library.add(
             Upload(
-                url: "https://u", title: "t", description: nil, media: Upload.Part(name: "n", file: "f"), size: 5,
+                url: "https://u", title: "t", description: nil, media: SnapshotFile(file: "f", name: "n"), size: 5,
                 idempotencyKey: "k", created: noon))
         _ = try library.reserveSequences(5)
-        try library.store(StoredEvent(sequence: 3, time: noon, payload: "{}"))
+        try library.store(Event(sequence: 3, time: noon, .idle))
         try library.acknowledge(session: "s", through: 2)
         try library.beginSync(SyncAccount(url: "https://s", user: "u", device: "d", kind: .gpodder), now: noon)
         try library.setPosition(episode: ids[0], 30, now: noon)
@@ -131,7 +131,7 @@ import Transfers
         _ = try library.bury(episodes: [2], now: now)
         let sequences = try library.reserveSequences(10)
         #expect(sequences.count == 10 && sequences.lowerBound > 0, "\(context)")
-        try library.store(StoredEvent(sequence: sequences.lowerBound, time: now, payload: "{}"))
+        try library.store(Event(sequence: sequences.lowerBound, time: now, .idle))
         let identifiers = try library.identifiers()
         #expect(identifiers.download.rawValue.magnitude <= 1 << 53, "\(context)")
         try library.recordSync(error: "e", isStopped: false, next: now, now: now)

@@ -207,7 +207,7 @@ import Transfers
             return try library.add(
                 Upload(
                     url: home.web.url("/\(number)"), title: "Mine", description: nil,
-                    media: Upload.Part(name: "m.mp3", file: copy), size: 5, idempotencyKey: "\(number)", created: now))
+                    media: SnapshotFile(file: copy, name: "m.mp3"), size: 5, idempotencyKey: "\(number)", created: now))
         }
         let journal = WorkJournal(paths: home.paths)
         _ = journal.open(now: now) { _ in "n" }
@@ -231,7 +231,7 @@ import Transfers
         let upload = try library.add(
             Upload(
                 url: home.web.url("/post"), title: "Mine", description: nil,
-                media: Upload.Part(name: "m.mp3", file: copy), size: 5, idempotencyKey: "k", created: now))
+                media: SnapshotFile(file: copy, name: "m.mp3"), size: 5, idempotencyKey: "k", created: now))
         die(under: WorkItem(.upload, id: upload.id.rawValue))
         die(under: WorkItem(.upload, id: upload.id.rawValue))
         let daemon = try await home.start()

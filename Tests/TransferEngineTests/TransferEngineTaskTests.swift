@@ -62,8 +62,8 @@ import Testing
             url: bench.server.url(path))
         #expect(data == expected)
         let name = try #require(bench.source(1)?.file)
-        let file = try #require(try bench.engine.file(name))
-        #expect(file.received == 1_000_000, "the checkpoint contains the same bytes")
+        let file = try #require(try bench.engine.checkpoint(of: name))
+        #expect(file.receivedBytes == 1_000_000, "the checkpoint contains the same bytes")
         #expect(data.fits(generation: file.generation, validator: file.validator, total: file.total))
         try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
         #expect(bench.snapshots(1).last?.state == .remote)
@@ -96,7 +96,7 @@ import Testing
         let data = try #require(try await answer)
         #expect(data.present == "0-1999999")
         let name = try #require(bench.source(1)?.file)
-        #expect(try bench.engine.file(name)?.received == 2_000_000)
+        #expect(try bench.engine.checkpoint(of: name)?.receivedBytes == 2_000_000)
     }
 
     @Test func aDownloadWithoutBytesLeavesNothingToResume() async throws {

@@ -1,5 +1,6 @@
 package import PodcastLibrary
 package import PodcastProtocol
+internal import Transfers
 
 extension Library {
     /// Returns the outstanding downloads and uploads from the library. For use when no daemon runs.
@@ -8,7 +9,7 @@ extension Library {
             TaskInfo(
                 id: upload.id, kind: .upload, path: upload.title, episode: nil,
                 state: upload.state,
-                received: upload.progress.held, expected: upload.size, rate: nil, error: upload.error,
+                received: upload.progress.offset, expected: upload.size, rate: nil, error: upload.error,
                 started: upload.created)
         }
         let downloads: [TaskInfo] = try downloads().compactMap { download in

@@ -182,9 +182,8 @@ extension PodcastFilesystem {
 extension Library {
     /// Returns the completed and failed transfers among the last `limit` stored events, newest first.
     fileprivate func endedTransfers(limit: Int) throws -> [StatusPage.Ended] {
-        try lastEvents(limit: limit).compactMap { stored in
-            guard let event = WireJSON.decode(Event.self, Array(stored.payload.utf8)), let task = event.task,
-                event.kind == .completed || event.kind == .failed, let path = task.path
+        try lastEvents(limit: limit).compactMap { event in
+            guard let task = event.task, event.kind == .completed || event.kind == .failed, let path = task.path
             else { return nil }
             return StatusPage.Ended(
                 path: path, isUpload: task.kind == .upload, time: event.time, size: task.received,

@@ -290,7 +290,7 @@ enum Schema {
         CREATE TABLE event (
             sequence INTEGER PRIMARY KEY,
             time INTEGER NOT NULL,
-            payload TEXT NOT NULL          -- the message sent to watching clients; opaque to the library
+            payload TEXT NOT NULL          -- the message sent to watching clients; JSON
         ) STRICT;
         CREATE INDEX event_time ON event (time);
 

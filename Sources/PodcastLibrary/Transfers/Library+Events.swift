@@ -1,21 +1,7 @@
 import GRDB
+package import PodcastProtocol
 
-/// An event stored for clients that are not connected.
-package struct StoredEvent: Sendable, Equatable {
-    /// The sequence number, increasing over all runs of the daemon.
-    package var sequence: Int64
-    /// Seconds since 1970 UTC.
-    package var time: Int64
-    /// The message, opaque to this module.
-    package var payload: String
-
-    package init(sequence: Int64, time: Int64, payload: String) {
-        self.sequence = sequence
-        self.time = time
-        self.payload = payload
-    }
-}
-
+// The events that are stored for clients that are not connected.
 extension Library {
     /// The maximum number of stored events: enough for a client that connects once a week.
     package static let maxStoredEvents = 1_000
@@ -38,15 +24,15 @@ extension Library {
     }
 
     /// Stores an event, and prunes events above `maxStoredEvents` or older than `eventRetention`.
-    package func store(_ event: StoredEvent) throws {
+    package func store(_ event: Event) throws {
         try write { db in try Self.store(event, db) }
     }
 
     /// Stores an event as part of a transaction.
-    static func store(_ event: StoredEvent, _ db: Database) throws {
+    static func store(_ event: Event, _ db: Database) throws {
         try db.run(
             "INSERT OR REPLACE INTO event (sequence, time, payload) VALUES (?, ?, ?)",
-            [event.sequence, event.time, event.payload])
+            [event.sequence, event.time, String(decoding: WireJSON.encode(event), as: UTF8.self)])
         try db.run("DELETE FROM event WHERE time < ?", [event.time - eventRetention])
         try db.run(
             """
@@ -56,25 +42,23 @@ extension Library {
     }
 
     /// Returns the stored events after `sequence`, in order.
-    package func events(since sequence: Int64) throws -> [StoredEvent] {
+    package func events(since sequence: Int64) throws -> [Event] {
         try query { db in
-            return try Row.fetchCursor(
-                db, "SELECT sequence, time, payload FROM event WHERE sequence > ? ORDER BY sequence", [sequence]
-            ).mapAll { row in
-                StoredEvent(sequence: row[0], time: row[1], payload: row[2])
-            }
+            try Self.events(db, "SELECT payload FROM event WHERE sequence > ? ORDER BY sequence", sequence)
         }
     }
 
     /// Returns the last stored events, newest first.
-    package func lastEvents(limit: Int) throws -> [StoredEvent] {
+    package func lastEvents(limit: Int) throws -> [Event] {
         try query { db in
-            return try Row.fetchCursor(
-                db, "SELECT sequence, time, payload FROM event ORDER BY sequence DESC LIMIT ?", [limit]
-            ).mapAll { row in
-                StoredEvent(sequence: row[0], time: row[1], payload: row[2])
-            }
+            try Self.events(db, "SELECT payload FROM event ORDER BY sequence DESC LIMIT ?", Int64(limit))
         }
+    }
+
+    /// Returns the events whose text a statement selects, without damaged ones.
+    private static func events(_ db: Database, _ sql: String, _ argument: Int64) throws -> [Event] {
+        try Row.fetchCursor(db, sql, [argument]).mapAll { (row: Row) -> String in row[0] }
+            .compactMap { WireJSON.decode(Event.self, Array($0.utf8)) }
     }
 
     /// Returns the sequence number of the last event that a background session's client has acknowledged; 0 for a new

@@ -1,4 +1,5 @@
 import GRDB
+package import PodcastProtocol
 package import Transfers
 
 extension Library {
@@ -35,18 +36,19 @@ extension Library {
                 [
                     upload.id, upload.url, upload.title, upload.description, upload.media.name, upload.media.file,
                     upload.size, upload.media.type, upload.image?.name, upload.image?.file, upload.image?.type,
-                    upload.idempotencyKey, upload.progress.step, upload.progress.location, upload.progress.tus,
-                    upload.progress.held, upload.suspended, upload.created, upload.error,
+                    upload.idempotencyKey, upload.progress.step.rawValue, upload.progress.location,
+                    upload.progress.speaksTus,
+                    upload.progress.offset, upload.suspended, upload.created, upload.error,
                 ])
             return upload
         }
     }
 
     /// Records the progress of an upload. A missing upload is not an error: it may have been cancelled meanwhile.
-    package func record(upload: TaskID, _ progress: Upload.Progress) throws {
+    package func record(upload: TaskID, _ progress: UploadResumeData) throws {
         try execute(
             "UPDATE upload SET step = ?, location = ?, tus = ?, held = ? WHERE id = ?",
-            [progress.step, progress.location, progress.tus, progress.held, upload])
+            [progress.step.rawValue, progress.location, progress.speaksTus, progress.offset, upload])
     }
 
     /// Suspends or resumes an upload at the user's request. A suspension persists across restarts. Resuming clears the
@@ -57,7 +59,7 @@ extension Library {
     }
 
     /// Records the reason for a failed upload and stores its event, atomically.
-    package func fail(upload: TaskID, error: String, keeping event: StoredEvent?) throws {
+    package func fail(upload: TaskID, error: String, keeping event: Event?) throws {
         try write { db in
             try db.run("UPDATE upload SET error = ? WHERE id = ?", [error, upload])
             if let event { try Self.store(event, db) }
@@ -65,7 +67,7 @@ extension Library {
     }
 
     /// Removes a completed or cancelled upload and stores its event, atomically.
-    package func removeUpload(id: TaskID, keeping event: StoredEvent?) throws {
+    package func removeUpload(id: TaskID, keeping event: Event?) throws {
         try write { db in
             try db.run("DELETE FROM upload WHERE id = ?", [id])
             if let event { try Self.store(event, db) }
@@ -85,12 +87,14 @@ extension Library {
         ).mapAll { row in
             var upload = Upload(
                 id: row[0], url: row[1], title: row[2], description: row[3],
-                media: Upload.Part(name: row[4], file: row[5], type: row[7]), size: row[bytes: 6] ?? 0,
+                media: SnapshotFile(file: row[5], name: row[4], type: row[7]), size: row[bytes: 6] ?? 0,
                 idempotencyKey: row[11], created: row[17])
             if let name: String = row[8], let file: String = row[9] {
-                upload.image = Upload.Part(name: name, file: file, type: row[10])
+                upload.image = SnapshotFile(file: file, name: name, type: row[10])
             }
-            upload.progress = Upload.Progress(step: row[12], location: row[13], tus: row[14], held: row[bytes: 15] ?? 0)
+            upload.progress = UploadResumeData(
+                step: UploadResumeData.Step(rawValue: row[12]) ?? .posting, location: row[13], speaksTus: row[14],
+                offset: row[bytes: 15] ?? 0)
             upload.suspended = row[16]
             upload.error = row[18]
             return upload

@@ -20,7 +20,7 @@ package struct Rendition: Sendable, Equatable {
     package var complete: Bool
     package var sha256: String?
     /// The recorded metadata of the complete cache file, such as its size and mtime, opaque to this module; `nil` while
-    /// the file is incomplete, or if an earlier version of podfs completed it.
+    /// the file is incomplete.
     package var fileState: String?
     package var created: Int64
     package var lastOpened: Int64

@@ -60,7 +60,7 @@ extension PodcastService {
             return try subscriptions.set(podcast, assignments, isConfirmed: confirmed ?? false)
         case .setView(let name, let assignments): return try views.set(name, assignments)
         case .removeView(let name): return try views.remove(name)
-        case .events(let since): return .events(try driver.keptEvents(since: since))
+        case .events(let since): return .events(try library.events(since: since))
         case .openSession(let session): return try tasks.openSession(session, for: client)
         case .createTask(let episode): return try tasks.createTask(episode, for: client)
         case .suspendTask(let episode): return try tasks.suspendTask(episode, for: client)

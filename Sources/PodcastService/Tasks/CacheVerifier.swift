@@ -28,26 +28,22 @@ final class CacheVerifier: ServicePart {
     func reconcile() throws {
         let names = engine.fileNames
         var known: Set<String> = []
-        var states: [(file: String, state: String)] = []
         for rendition in try library.renditions() {
-            switch defectAtStart(of: rendition, &states) {
+            switch defectAtStart(of: rendition) {
             case nil: known.insert(rendition.file)
             case .missing: try library.dropRendition(episode: rendition.episode, now: now())
             case let defect?: try drop(rendition, for: defect)
             }
         }
-        if !states.isEmpty {
-            try library.group { for (file, state) in states { try library.record(fileState: state, of: file) } }
-        }
         for name in names where !known.contains(name) {
-            let file: CachedFile?
+            let checkpoint: Checkpoint?
             do {
-                file = try engine.file(name)
+                checkpoint = try engine.checkpoint(of: name)
             } catch {
                 log.warning("\(name): not removed: \(error)")
                 continue
             }
-            guard let found = file, let episode = try library.episode(id: found.key.episode),
+            guard let found = checkpoint, let episode = try library.episode(id: found.key.episode),
                 try library.rendition(of: episode.id) == nil, found.generation >= episode.generation
             else {
                 engine.removeFile(name)
@@ -56,7 +52,7 @@ final class CacheVerifier: ServicePart {
             let rendition = Rendition(
                 episode: episode.id, generation: found.generation, file: name, size: found.total,
                 validator: found.validator, contentType: found.contentType, finalURL: found.finalURL,
-                received: found.received, complete: found.complete,
+                received: found.receivedBytes, complete: found.complete,
                 sha256: found.sha256, fileState: found.state?.text, created: now(), lastOpened: now())
             try library.pin(rendition, now: now())
             known.insert(name)
@@ -67,27 +63,11 @@ final class CacheVerifier: ServicePart {
     /// another size. Returns `nil` if other metadata differ, since only the digest can then show whether the file is
     /// intact; the file is verified when it is opened. Returns `nil` as well if a transient error prevents the
     /// check.
-    ///
-    /// - Parameter states: receives the file's current metadata, for the caller to record, if an earlier version of
-    ///   podfs recorded none or only a part.
-    private func defectAtStart(
-        of rendition: Rendition, _ states: inout [(file: String, state: String)]
-    ) -> CacheFileDefect? {
-        let defect = engine.defect(of: rendition.file, expecting: Self.expectation(of: rendition))
-        if let defect { guard defect.isTransient || defect == .changed else { return defect } }
-        // Earlier versions of podfs recorded no state, or one without the inode's change time.
-        let recorded = rendition.fileState.flatMap(FileState.init(text:))
-        let isOutdated = rendition.fileState == nil || defect == nil && recorded.map { $0.changed == nil } ?? false
-        if rendition.complete, isOutdated, let size = rendition.size,
-            let state = try? engine.state(of: rendition.file, size: size)
-        {
-            states.append((rendition.file, state.text))
-        }
-        return nil
-    }
-
-    private static func expectation(of rendition: Rendition) -> CacheExpectation {
-        expectation(isComplete: rendition.complete, size: rendition.size, state: rendition.fileState)
+    private func defectAtStart(of rendition: Rendition) -> CacheFileDefect? {
+        let expectation = Self.expectation(
+            isComplete: rendition.complete, size: rendition.size, state: rendition.fileState)
+        let defect = engine.defect(of: rendition.file, expecting: expectation)
+        return defect.flatMap { $0.isTransient || $0 == .changed ? nil : $0 }
     }
 
     nonisolated static func expectation(isComplete: Bool, size: Int64?, state: String?) -> CacheExpectation {
@@ -117,7 +97,13 @@ final class CacheVerifier: ServicePart {
         do {
             driver.drainEvents()
             guard let before = try library.rendition(of: episode), before.complete else { return nil }
-            let result = await engine.verify(CachedFile(before))
+            var checkpoint = Checkpoint(key: MediaID(before.episode), generation: before.generation)
+            checkpoint.total = before.size
+            checkpoint.validator = before.validator
+            checkpoint.contentType = before.contentType
+            checkpoint.finalURL = before.finalURL
+            checkpoint.sha256 = before.sha256
+            let result = await engine.verify(before.file, checkpoint)
             driver.drainEvents()
             // The file may have been evicted or replaced in the meantime.
             guard let rendition = try library.rendition(of: episode), rendition.file == before.file else { return nil }
@@ -152,15 +138,5 @@ final class CacheVerifier: ServicePart {
         var problems: [String] = []
         for episode in episodes { if let problem = await verify(episode) { problems.append(problem) } }
         return .acted(count: episodes.count - problems.count, problems: problems)
-    }
-}
-
-extension CachedFile {
-    fileprivate init(_ rendition: Rendition) {
-        self.init(
-            name: rendition.file, key: MediaID(rendition.episode), generation: rendition.generation,
-            total: rendition.size,
-            validator: rendition.validator, contentType: rendition.contentType, finalURL: rendition.finalURL,
-            received: rendition.received, complete: rendition.complete, sha256: rendition.sha256, state: nil)
     }
 }

@@ -176,7 +176,7 @@ extension CoreDriver {
             let file = try library.rendition(of: key.episode)?.file
             try library.complete(
                 episode: key.episode, generation: generation, size: facts.size, sha256: facts.sha256,
-                isVerified: facts.isVerified, fileState: file.flatMap { (try? engine.file($0))?.state?.text },
+                isVerified: facts.isVerified, fileState: file.flatMap { (try? engine.checkpoint(of: $0))?.state?.text },
                 now: now())
             try batch.handle(.completed(key, generation: generation, size: facts.size))
             batch.whenWritten { [owner] in owner?.completedFiles() }
@@ -256,10 +256,5 @@ extension CoreDriver {
             info.estimate = facts.estimate
             return info
         }
-    }
-
-    /// Returns the stored events after a sequence number, in order.
-    func keptEvents(since sequence: Int64) throws -> [Event] {
-        try library.events(since: sequence).compactMap { WireJSON.decode(Event.self, Array($0.payload.utf8)) }
     }
 }

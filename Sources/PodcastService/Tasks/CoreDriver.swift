@@ -203,11 +203,11 @@ final class CoreDriver: ServicePart {
         case .failed(let task, let error):
             try library.fail(download: task, error: error.message, errorNumber: Int(error.errorNumber))
         case .suspended(let task, let suspended): try library.setSuspended(download: task, suspended)
-        case .event(let event): try library.store(StoredEvent(event))
+        case .event(let event): try library.store(event)
         case .uploadFailed(let task, let error, let event):
-            try library.fail(upload: task, error: error.message, keeping: StoredEvent(event))
+            try library.fail(upload: task, error: error.message, keeping: event)
         case .uploadRemoved(let task, let event):
-            try library.removeUpload(id: task, keeping: event.map(StoredEvent.init))
+            try library.removeUpload(id: task, keeping: event)
         }
     }
 
@@ -342,14 +342,5 @@ final class CoreDriver: ServicePart {
     /// Broadcasts that a show or its list of episodes has changed.
     func changed(podcast: ShowID, name: String, formerName: String? = nil) {
         report(.changedShow(podcast, name: name, formerName: formerName))
-    }
-}
-
-extension StoredEvent {
-    /// Converts an event for storage in the library.
-    init(_ event: Event) {
-        self.init(
-            sequence: event.sequence, time: event.time,
-            payload: String(decoding: WireJSON.encode(event), as: UTF8.self))
     }
 }

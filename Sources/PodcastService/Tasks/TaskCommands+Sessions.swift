@@ -21,7 +21,7 @@ extension TaskCommands {
             return .session(tasks: [], ended: [])
         }
         // Read before the session is registered: if that fails, the client can open the session again.
-        let ended = try driver.keptEvents(since: try library.acknowledged(session: identifier)).filter {
+        let ended = try library.events(since: try library.acknowledged(session: identifier)).filter {
             $0.task?.session == identifier
         }
         driver.report(.openedSession(client.id, configuration))

@@ -36,12 +36,12 @@ final class Uploads: ServicePart {
         let outstanding = try library.uploads()
         if !isRecovering { snapshots.tidy(keeping: Set(outstanding.flatMap(\.files))) }
         for upload in outstanding {
-            var task = RegisteredUpload(upload)
-            if task.mayRun {
+            var task = RegisteredUpload(row: upload)
+            if upload.state == .queued {
                 pending.append(upload)
                 if let reason = reasonToSkip(upload) {
                     task.snapshot = UploadSnapshot(
-                        key: upload.id, state: .suspended, sent: task.bytesOnServer, size: task.size,
+                        key: upload.id, state: .suspended, sent: upload.progress.offset, size: upload.size,
                         error: TransferError(.failed, reason))
                 }
             }
@@ -65,7 +65,7 @@ final class Uploads: ServicePart {
         pending.removeAll { ids.contains($0.id) }
         for upload in uploads {
             let id = upload.id
-            driver.report(.uploadRegistered(RegisteredUpload(upload)))
+            driver.report(.uploadRegistered(RegisteredUpload(row: upload)))
             begin(upload)
             // An upload may take hours. Once it has run for `journalTime`, assume that it does not crash the daemon.
             Timers.after(Self.journalTime) { [weak self] in
@@ -119,9 +119,7 @@ final class Uploads: ServicePart {
             source.form.append(
                 FormPart(name: "thumbnail", content: .file(path: path, name: image.name, type: image.type)))
         }
-        source.resumeData = UploadResumeData(
-            step: UploadResumeData.Step(rawValue: upload.progress.step) ?? .posting,
-            location: upload.progress.location, speaksTus: upload.progress.tus, offset: upload.progress.held)
+        source.resumeData = upload.progress
         source.credentials = passwords[upload.id] ?? context.netrc.credentials(for: upload.url)
         return source
     }
@@ -151,15 +149,15 @@ final class Uploads: ServicePart {
         let upload = try library.add(
             Upload(
                 url: address.url, title: request.title, description: request.description,
-                media: Upload.Part(request.media), size: size, image: request.image.map(Upload.Part.init),
-                idempotencyKey: UUID().uuidString.lowercased(), created: now()))
+                media: request.media, size: size, image: request.image, idempotencyKey: UUID().uuidString.lowercased(),
+                created: now()))
         do {
             if let credentials = address.credentials { try passwords.set(credentials, for: upload.id) }
         } catch {
             try library.removeUpload(id: upload.id, keeping: nil)
             throw error
         }
-        let task = RegisteredUpload(upload)
+        let task = RegisteredUpload(row: upload)
         driver.report(.uploadRegistered(task))
         begin(upload)
         return .task((tasks[task.id] ?? task).info)
@@ -178,7 +176,7 @@ final class Uploads: ServicePart {
             case .suspend:
                 try library.setSuspended(upload: id, true)
                 if let upload = try library.upload(id: id) {
-                    driver.report(.uploadRegistered(RegisteredUpload(upload, snapshot: task.snapshot)))
+                    driver.report(.uploadRegistered(RegisteredUpload(row: upload, snapshot: task.snapshot)))
                 }
                 pending.removeAll { $0.id == id }
                 engine.suspendUpload(id)
@@ -205,7 +203,7 @@ final class Uploads: ServicePart {
         var snapshot = task.snapshot
         if task.state == .suspended || task.state == .failed { snapshot?.state = .queued }
         snapshot?.error = nil
-        driver.report(.uploadRegistered(RegisteredUpload(upload, snapshot: snapshot)))
+        driver.report(.uploadRegistered(RegisteredUpload(row: upload, snapshot: snapshot)))
         pending.removeAll { $0.id == id }
         begin(upload)
     }
@@ -215,17 +213,14 @@ final class Uploads: ServicePart {
     func process(_ event: UploadEvent, _ batch: inout CoreDriver.Batch) throws {
         switch event {
         case .record(let id, let record, let data):
-            try library.record(
-                upload: id,
-                Upload.Progress(
-                    step: data.step.rawValue, location: data.location, tus: data.speaksTus, held: data.offset))
+            try library.record(upload: id, data)
             try batch.handle(.uploadRecorded(id, bytesOnServer: data.offset))
             batch.whenWritten { [engine] in engine.recorded(id, record) }
         case .doubtful(let id, _): batch.whenWritten { [self] in lookUp(id) }
         case .progress(let snapshot):
             // Media bytes have been sent, so starting the upload has not crashed the daemon. The same holds if an
             // attempt has failed and will be retried.
-            if let task = tasks[snapshot.key], snapshot.sent > task.bytesOnServer || snapshot.error != nil {
+            if let task = tasks[snapshot.key], snapshot.sent > task.row.progress.offset || snapshot.error != nil {
                 batch.whenWritten { [self] in removeFromJournal(snapshot.key) }
             }
             try batch.handle(.uploadReported(snapshot))
@@ -262,22 +257,7 @@ final class Uploads: ServicePart {
     }
 }
 
-extension RegisteredUpload {
-    fileprivate init(_ row: Upload, snapshot: UploadSnapshot? = nil) {
-        self.init(
-            id: row.id, title: row.title, size: row.size, isSuspended: row.suspended, created: .seconds(row.created),
-            bytesOnServer: row.progress.held, failure: row.error, snapshot: snapshot)
-    }
-
-    /// Whether the upload is neither suspended nor failed.
-    fileprivate var mayRun: Bool { failure == nil && !isSuspended }
-}
-
 extension Upload {
     /// The names of the upload's snapshots.
     var files: [String] { [media.file] + [image?.file].compactMap { $0 } }
-}
-
-extension Upload.Part {
-    init(_ file: SnapshotFile) { self.init(name: file.name, file: file.file, type: file.type) }
 }

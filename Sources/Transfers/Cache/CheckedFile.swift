@@ -53,8 +53,6 @@ package enum CacheExpectation: Sendable, Equatable {
     case file
     /// A regular file of this many bytes.
     case size(Int64)
-    /// A file of this many bytes without holes. The defect is `changed` if the file system reports a hole.
-    case dense(size: Int64)
     /// The complete file with this recorded state. Without a recorded state, the defect is `changed` even if the size
     /// is right.
     case recorded(FileState?, size: Int64)
@@ -64,9 +62,6 @@ package enum CacheExpectation: Sendable, Equatable {
         case .file: return nil
         case .size(let size):
             return state.size == size ? nil : .wrongSize(found: state.size, expected: size)
-        case .dense(let size):
-            if state.size != size { return .wrongSize(found: state.size, expected: size) }
-            return Self.hasHole(descriptor, size) ? .changed : nil
         case .recorded(let recorded, let size):
             if state.size != size { return .wrongSize(found: state.size, expected: size) }
             guard let recorded, recorded.admits(state) else { return .changed }

@@ -10,8 +10,8 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package static let currentVersion = 1
 
     package var version = Checkpoint.currentVersion
-    /// The id of the media file whose bytes the cache file has: `MediaID.rawValue`.
-    package var key: Int64
+    /// The id of the media file whose bytes the cache file has.
+    package var key: MediaID
     /// The number of the rendition (the version of the media file) in the cache file.
     package var generation: Int
     /// The size in bytes; absent while unknown.
@@ -32,21 +32,16 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     /// page cache, so after a reboot only `synced` is trusted.
     package var bootID = ""
     package var inode: UInt64 = 0
-    /// The mtime. Together with `inode`, `total`, `allocated` and `changed`, this is the state (`FileState`) that the
-    /// file had when it was completed. Absent before the completion, and in checkpoints of earlier versions of podfs.
-    package var modified: Int64?
-    package var allocated: Int64?
-    package var changed: Int64?
+    /// The state that the file had when it was completed; absent before.
+    package var state: FileState?
     /// The ranges written to the file (and perhaps not yet to the disk), as `[from, to]`; `to` is exclusive.
     package var received: [[Int64]] = []
     /// The part of `received` that a sync has written to the disk, in the same form.
     package var synced: [[Int64]] = []
 
-    /// The file's state when it was completed; `nil` before the completion, and in checkpoints of earlier versions of
-    /// podfs.
-    package var state: FileState? {
-        guard complete, let total, let modified, let allocated else { return nil }
-        return FileState(inode: inode, modified: modified, size: total, allocated: allocated, changed: changed)
+    package init(key: MediaID, generation: Int) {
+        self.key = key
+        self.generation = generation
     }
 
     /// Replaces `received`.
@@ -54,6 +49,8 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     /// Replaces `synced`.
     package mutating func setSynced(_ ranges: RangeSet<Int64>) { synced = Self.pairs(ranges) }
     package var receivedRanges: RangeSet<Int64> { Self.ranges(received) }
+    /// The number of received bytes.
+    package var receivedBytes: Int64 { receivedRanges.byteCount }
     package var syncedRanges: RangeSet<Int64> { Self.ranges(synced) }
 
     private static func pairs(_ ranges: RangeSet<Int64>) -> [[Int64]] {

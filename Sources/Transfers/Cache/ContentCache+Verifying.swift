@@ -16,15 +16,6 @@ extension ContentCache {
         }
     }
 
-    /// Returns the state of a file. Throws a defect unless the file has `size` bytes and no hole that the file system
-    /// reports.
-    package func state(of name: String, size: Int64) throws(CacheFileDefect) -> FileState {
-        let file = try CheckedFile(
-            at: Self.path(of: name, in: directory), .readOnly, expecting: .dense(size: size))
-        try? file.descriptor.close()
-        return file.state
-    }
-
     /// Reads a whole file. If the file's digest equals the one in `checkpoint`, writes a new checkpoint.
     ///
     /// With the new checkpoint, a file whose inode or mtime differs from the recorded one is accepted again, for

@@ -262,9 +262,7 @@ package final class ContentCache: Sendable {
         let state = try state ?? file.currentState()
         complete.bootID = bootID
         complete.inode = state.inode
-        complete.modified = complete.complete ? state.modified : nil
-        complete.allocated = complete.complete ? state.allocated : nil
-        complete.changed = complete.complete ? state.changed : nil
+        complete.state = complete.complete ? state : nil
         let data = try complete.encoded()
         let path = checkpointPath(file.name)
         if isFirst, try writeBlank(data, as: path, durably: durably) { return }

@@ -7,7 +7,7 @@ internal import Platform
 ///
 /// Writing to, truncating or replacing a file changes one of these values, even if a program resets the mtime, because
 /// no program can set the ctime. Adding a hard link or changing the mode changes the ctime, too.
-package struct FileState: Sendable, Equatable {
+package struct FileState: Sendable, Codable, Equatable {
     package var inode: UInt64
     /// The mtime, in nanoseconds since 1970.
     package var modified: Int64
@@ -15,10 +15,10 @@ package struct FileState: Sendable, Equatable {
     package var size: Int64
     /// The bytes allocated on the disk: fewer than `size` if the file system compresses data or the file has holes.
     package var allocated: Int64
-    /// The ctime, in nanoseconds since 1970; `nil` in records of earlier versions of podfs.
-    package var changed: Int64?
+    /// The ctime, in nanoseconds since 1970.
+    package var changed: Int64
 
-    package init(inode: UInt64, modified: Int64, size: Int64, allocated: Int64, changed: Int64? = nil) {
+    init(inode: UInt64, modified: Int64, size: Int64, allocated: Int64, changed: Int64) {
         self.inode = inode
         self.modified = modified
         self.size = size
@@ -45,8 +45,8 @@ package struct FileState: Sendable, Equatable {
     /// The allocated size in `other` may be larger: some file systems count a block only after it was written to the
     /// disk.
     func admits(_ other: FileState) -> Bool {
-        inode == other.inode && modified == other.modified && size == other.size && other.allocated >= allocated
-            && (changed == nil || other.changed == nil || changed == other.changed)
+        inode == other.inode && modified == other.modified && changed == other.changed && size == other.size
+            && other.allocated >= allocated
     }
 
     /// Whether every byte was allocated.
@@ -55,20 +55,16 @@ package struct FileState: Sendable, Equatable {
     // MARK: As text
 
     /// The text stored in the library.
-    package var text: String {
-        "\(inode) \(modified) \(size) \(allocated)" + (changed.map { " \($0)" } ?? "")
-    }
+    package var text: String { "\(inode) \(modified) \(size) \(allocated) \(changed)" }
 
     /// Parses `text`; `nil` if it is malformed.
     package init?(text: String) {
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard (4...5).contains(words.count), let inode = UInt64(words[0]), let modified = Int64(words[1]),
-            let size = Int64(words[2]), let allocated = Int64(words[3]), size >= 0, (0...size).contains(allocated)
+        guard words.count == 5, let inode = UInt64(words[0]), let modified = Int64(words[1]),
+            let size = Int64(words[2]), let allocated = Int64(words[3]), let changed = Int64(words[4]), size >= 0,
+            (0...size).contains(allocated)
         else { return nil }
-        self.init(inode: inode, modified: modified, size: size, allocated: allocated)
-        guard words.count == 5 else { return }
-        guard let changed = Int64(words[4]) else { return nil }
-        self.changed = changed
+        self.init(inode: inode, modified: modified, size: size, allocated: allocated, changed: changed)
     }
 }
 

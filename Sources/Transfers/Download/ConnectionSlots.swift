@@ -66,7 +66,7 @@ final class ConnectionSlots {
             Self.host(of: connection.url), retryAfter: retryAfter, now: now, random: Double.random(in: 0..<1))
     }
 
-    /// Records that the host of a URL has answered, or that a person asks for a request to it at once.
+    /// Records that the host of a URL has answered.
     func hostAnswered(_ url: String, now: Instant) { start(pools.hostAnswered(Self.host(of: url), now: now)) }
 
     func networkChanged(now: Instant) { start(pools.networkChanged(now: now)) }

@@ -5,7 +5,7 @@ internal import Platform
 extension Download {
     /// Returns a checkpoint of the present bytes.
     func checkpoint() -> Checkpoint {
-        var checkpoint = Checkpoint(key: source.key.rawValue, generation: machine.generation)
+        var checkpoint = Checkpoint(key: source.key, generation: machine.generation)
         checkpoint.total = machine.pin?.total
         checkpoint.validator = machine.pin?.validator?.text
         checkpoint.contentType = machine.pin?.mediaType

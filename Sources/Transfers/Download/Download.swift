@@ -181,7 +181,6 @@ final class Download {
         if priority == .automatic {
             apply(machine.fill(priority, now: engine.now))
         } else {
-            if machine.error != nil { engine.slots.hostAnswered(source.url, now: engine.now) }
             apply(machine.retry(now: engine.now))
         }
         report(force: true)

@@ -137,7 +137,7 @@ package struct ConnectionPools: Sendable {
         outages.failed(host, retryAfter: retryAfter, now: now, random: random)
     }
 
-    /// Records that a host has answered, or that a person asks for a request to it at once.
+    /// Records that a host has answered.
     ///
     /// - Returns: as `release`.
     package mutating func hostAnswered(_ host: String, now: Instant) -> [Token] {

@@ -32,7 +32,7 @@ struct HostOutages: Sendable {
         outages[host] = outage
     }
 
-    /// Records that a host has answered, or that a person or a change of the network asks for a request at once.
+    /// Records that a host has answered.
     ///
     /// - Returns: Whether downloads from it may have waited.
     mutating func end(_ host: String) -> Bool { outages.removeValue(forKey: host)?.isClosed ?? false }

@@ -1,3 +1,4 @@
+internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Transfers
 
@@ -10,12 +11,14 @@ extension TaskRegistry {
         if isNew { outcome.effects.append(.broadcast(event(.state(TaskReport(upload)), at: now))) }
     }
 
-    mutating func record(_ upload: TaskID, bytesOnServer: Int64) { uploads[upload]?.bytesOnServer = bytesOnServer }
+    mutating func record(_ upload: TaskID, bytesOnServer: Int64) {
+        uploads[upload]?.row.progress.offset = bytesOnServer
+    }
 
     mutating func report(_ snapshot: UploadSnapshot, at now: Moment, _ outcome: inout Outcome) {
         guard var upload = uploads[snapshot.key] else { return }
         // The snapshot is outdated: the task has been resumed since.
-        if snapshot.state == .suspended, !upload.isSuspended { return }
+        if snapshot.state == .suspended, !upload.row.suspended { return }
         let isNewState = upload.state != snapshot.state || upload.snapshot == nil
         upload.snapshot = snapshot
         uploads[upload.id] = upload
@@ -35,9 +38,9 @@ extension TaskRegistry {
 
     mutating func fail(_ id: TaskID, _ error: TransferError, at now: Moment, _ outcome: inout Outcome) {
         guard var upload = uploads[id] else { return }
-        upload.failure = error.message
+        upload.row.error = error.message
         upload.snapshot = UploadSnapshot(
-            key: id, state: .failed, sent: upload.snapshot?.sent ?? upload.bytesOnServer, size: upload.size,
+            key: id, state: .failed, sent: upload.snapshot?.sent ?? upload.row.progress.offset, size: upload.row.size,
             error: error)
         uploads[id] = upload
         let event = event(.failed(TaskReport(upload)), at: now)
