@@ -19,6 +19,9 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
+/// The commit of the sources, which `podfs --version` prints; empty if git does not know it. A `+` marks changed files.
+let commit = Context.gitInformation.map { $0.currentCommit.prefix(12) + ($0.hasUncommittedChanges ? "+" : "") } ?? ""
+
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
@@ -41,7 +44,7 @@ let package = Package(
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .target(name: "CLinux"),
+        .target(name: "CLinux", cSettings: [.define("PODFS_COMMIT", to: "\"\(commit)\"")]),
 
         // System calls that are retried on EINTR, clocks, atomic files, processes, threads.
         target("Platform", ["CCurl", "CLinux"]),
@@ -90,6 +93,7 @@ let package = Package(
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
+            resources: [.embedInCode("Players/podfs.lua")],
             swiftSettings: strict),
 
         // `swift package deb`.
@@ -100,7 +104,8 @@ let package = Package(
             path: "Sources/DebianPackage"),
 
         .target(
-            name: "TestSupport", dependencies: ["CLinux", "CSystemd", "Platform"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["CLinux", "CSystemd", "Platform", "PodcastProtocol"],
+            path: "Tests/TestSupport",
             swiftSettings: strict),
         tests("PlatformTests", ["Platform", "CCurl", "CLinux", "TestSupport"]),
         tests("PodcastFeedTests", ["PodcastFeed", "Platform", "TestSupport"], resources: [.copy("Fixtures")]),
@@ -131,7 +136,7 @@ let package = Package(
                 "Transfers", "TestSupport", "CLinux", systemPackage, grdb,
             ]),
         tests("PodcastClientTests", ["PodcastProtocol", "TestSupport", "CLinux"]),
-        tests("FuseTests", ["Fuse", "CLinux", systemPackage]),
+        tests("FuseTests", ["Fuse", "CFuse", "CLinux", "Platform", systemPackage]),
         tests(
             "PodcastFilesystemTests",
             [

@@ -33,6 +33,8 @@ ssize_t clinux_copy_file_range(int from, int to, size_t count) {
     return copy_file_range(from, NULL, to, NULL, count, 0);
 }
 
+const char *clinux_commit(void) { return PODFS_COMMIT; }
+
 typedef void clinux_segment_body(const char *object, uintptr_t address, size_t size, uint32_t flags);
 
 static int clinux_each_segment_of(struct dl_phdr_info *object, size_t size, void *context) {

@@ -15,7 +15,7 @@ struct DebianPackage: CommandPlugin {
         let tree = PackageTree(root: folder.appending(path: "podfs"))
         try tree.create()
         try tree.addProgram(program)
-        let version = try Shell.output(tree.program.path, "--version")
+        let version = String(try Shell.output(tree.program.path, "--version").prefix { !$0.isWhitespace })
         try tree.addManuals(source.appending(path: "man"))
         try tree.addCompletions()
         try tree.addUnits()

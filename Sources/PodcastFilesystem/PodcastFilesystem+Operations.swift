@@ -90,11 +90,10 @@ extension PodcastFilesystem: FilesystemOperations {
     package func statfs(_ request: consuming Request, node: NodeID) {
         let unit: Int64 = 4096
         let used = (try? library.cachedBytes()) ?? 0
-        let free = UInt64(max(0, options.cacheLimit - used) / unit)
         request.reply(
             statistics: FilesystemStatistics(
-                blockSize: UInt64(unit), blocks: UInt64(options.cacheLimit / unit), freeBlocks: free,
-                availableBlocks: free))
+                blockSize: UInt64(unit), blocks: UInt64(options.cacheLimit / unit),
+                freeBlocks: UInt64(max(0, options.cacheLimit - used) / unit)))
     }
 
     static func errno(of error: any Error) -> Errno {

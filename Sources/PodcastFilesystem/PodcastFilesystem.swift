@@ -1,4 +1,4 @@
-package import Fuse
+internal import Fuse
 internal import Glibc
 internal import Platform
 package import PodcastLibrary
@@ -90,7 +90,7 @@ package final class PodcastFilesystem: Sendable {
     /// the session runs.
     package func onReady(_ action: @escaping @Sendable () -> Void) { readyAction.withLock { $0 = action } }
 
-    package func initialize(_ connection: Connection) {
+    package func initialize() {
         let action = readyAction.withLock { action in
             defer { action = nil }
             return action

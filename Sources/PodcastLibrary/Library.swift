@@ -18,6 +18,11 @@ package final class Library: Sendable {
     /// The version of the schema, stored as `PRAGMA user_version`.
     package static let schemaVersion = Schema.version
 
+    /// Returns the version of the SQLite that runs.
+    package static func databaseVersion() throws -> String? {
+        try DatabaseQueue().read { try String.fetchOne($0, sql: "SELECT sqlite_version()") }
+    }
+
     package let path: String
     /// The writing connection; `nil` in a process that only reads.
     private let writer: DatabasePool?

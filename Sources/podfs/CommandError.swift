@@ -33,6 +33,14 @@ struct CommandError: Error, CustomStringConvertible {
     }
 }
 
+extension ExitCode {
+    /// Throws the exit code of a command that has reported its failures; does nothing if there are none.
+    static func check(failures: Int, of total: Int) throws {
+        guard failures > 0 else { return }
+        throw ExitCode((failures < total ? CommandError.Code.partlyFailed : .failed).rawValue)
+    }
+}
+
 /// A command of podfs. An error thrown by `perform` is printed on standard error as one line, and determines the exit
 /// code. A command that throws `ExitCode` has reported its errors itself.
 protocol PodfsCommand: AsyncParsableCommand {

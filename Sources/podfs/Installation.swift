@@ -36,9 +36,14 @@ struct Installation: Sendable {
         } catch LibraryError.missing where !canBeRestored {
             return nil
         } catch LibraryError.missing, LibraryError.damaged {
-            try launcher.connectOrStart(role: .command).close()
-            return try Library.openForReading(at: paths.library)
+            return try libraryOfDaemon()
         }
+    }
+
+    /// Starts the daemon, which creates, restores or repairs the library, then opens the library for reading.
+    func libraryOfDaemon() throws -> Library {
+        try launcher.connectOrStart(role: .command).close()
+        return try Library.openForReading(at: paths.library)
     }
 
     /// Whether the daemon can restore a missing library, from its backup or the copy of the subscriptions, or has to
@@ -75,6 +80,13 @@ struct Installation: Sendable {
         return try launcher.connectOrStart(role: .command, onEvent: onEvent, onClose: onClose)
     }
 
+    /// Sends one command on a connection of its own, and returns a part of the reply.
+    func perform<Value>(_ command: Command, _ part: (Reply) -> Value?) async throws -> Value {
+        let daemon = try daemon()
+        defer { daemon.close() }
+        return try await daemon.perform(command, part)
+    }
+
     /// Connects to the daemon; `nil` if none runs.
     func runningDaemon() throws -> DaemonConnection? { try launcher.connect(role: .command) }
 
@@ -84,13 +96,9 @@ struct Installation: Sendable {
     func serviceConfiguration() throws -> ServiceConfiguration {
         let configuration = try configuration()
         var transfers = TransferConfiguration(userAgent: configuration.userAgent ?? "podfs/\(Podfs.version)")
-        transfers.limits.stall = configuration.transfers.stall
-        transfers.limits.readerDeadline = configuration.transfers.readerDeadline
-        transfers.limits.retry.giveUp = configuration.transfers.giveUp
-        transfers.pools.filling = configuration.transfers.filling
-        transfers.pools.fillingPerHost = configuration.transfers.fillingPerHost
-        transfers.pools.readersPerHost = configuration.transfers.readersPerHost
-        transfers.rateLimit = configuration.transfers.rateLimit ?? 0
+        transfers.limits = configuration.transfers.limits
+        transfers.pools = configuration.transfers.pools
+        transfers.rateLimit = configuration.transfers.rateLimit
         transfers.network.reach.exceptions = configuration.transfers.allowPrivate
         if let file = configuration.transfers.authorities {
             try launcher.makeFolders()
@@ -103,8 +111,7 @@ struct Installation: Sendable {
         service.onNewEpisode = configuration.hooks.onNewEpisode
         service.onPlayed = configuration.hooks.onPlayed
         service.onIdle = configuration.hooks.onIdle
-        service.storage = StorageLimits(
-            capacity: configuration.cache.limit, keepFree: configuration.cache.keepFree)
+        service.storage = configuration.cache
         service.conditions = .system()
         service.schedule = RefreshSchedule(
             minimum: configuration.refresh.min.components.seconds, maximum: configuration.refresh.max.components.seconds
@@ -124,11 +131,10 @@ struct Installation: Sendable {
 
     private static func catalogues(_ search: Configuration.Search) -> [any Catalogue] {
         var catalogues: [any Catalogue] = [ITunesCatalogue(url: search.iTunesURL)]
-        if let index = search.podcastIndex {
+        if let key = search.podcastIndexKey, let secret = search.podcastIndexSecret {
             catalogues.append(
                 PodcastIndexCatalogue(
-                    key: index.key, secret: index.secret,
-                    url: search.podcastIndexURL ?? PodcastIndexCatalogue.standardURL))
+                    key: key, secret: secret, url: search.podcastIndexURL ?? PodcastIndexCatalogue.standardURL))
         }
         return catalogues
     }

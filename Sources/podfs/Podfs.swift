@@ -1,5 +1,9 @@
 import ArgumentParser
+import CLinux
+import Fuse
 import Platform
+import PodcastLibrary
+import Transfers
 
 /// The root command, which prints its help if no subcommand is given.
 @main
@@ -20,17 +24,36 @@ struct Podfs: AsyncParsableCommand {
               podfs unmount ~/Podcasts
             """,
         version: version,
-        subcommands: [
-            MountCommand.self, UnmountCommand.self, SubscribeCommand.self, UnsubscribeCommand.self, ListCommand.self,
-            ImportCommand.self, ExportCommand.self, RefreshCommand.self, SearchCommand.self, RenameCommand.self,
-            DownloadCommand.self, PublishCommand.self,
-            ResumeCommand.self, SuspendCommand.self,
-            CancelCommand.self, EvictCommand.self, StatusCommand.self,
-            EventsCommand.self, SetCommand.self, ViewCommand.self, SyncCommand.self, PlayerCommand.self,
-            InspectCommand.self,
-            DoctorCommand.self,
-            ServiceCommand.self, DemoCommand.self, DaemonCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Shows",
+                subcommands: [
+                    SubscribeCommand.self, SearchCommand.self, ListCommand.self, RefreshCommand.self, SetCommand.self,
+                    RenameCommand.self, UnsubscribeCommand.self, InspectCommand.self,
+                ]),
+            CommandGroup(
+                name: "Folder", subcommands: [MountCommand.self, UnmountCommand.self, ViewCommand.self]),
+            CommandGroup(
+                name: "Downloads",
+                subcommands: [
+                    DownloadCommand.self, StatusCommand.self, SuspendCommand.self, ResumeCommand.self,
+                    CancelCommand.self, EvictCommand.self, EventsCommand.self, PublishCommand.self,
+                ]),
+            CommandGroup(
+                name: "Players and other devices",
+                subcommands: [PlayerCommand.self, SyncCommand.self, ImportCommand.self, ExportCommand.self]),
+            CommandGroup(
+                name: "Podfs itself",
+                subcommands: [DoctorCommand.self, DemoCommand.self, ServiceCommand.self, DaemonCommand.self]),
         ])
+
+    /// The output of `--version`: the version, the commit if it was known at build time, and the libraries that run.
+    private static var versionText: String {
+        let commit = String(cString: clinux_commit())
+        let sqlite = (try? Library.databaseVersion()) ?? "unknown"
+        return version + (commit.isEmpty ? "" : " (\(commit))")
+            + "\nlibcurl \(curlVersion()), libfuse \(Session.libraryVersion), SQLite \(sqlite)"
+    }
 
     static func main() {
         HeapTrimmer.begin()
@@ -42,6 +65,7 @@ struct Podfs: AsyncParsableCommand {
     }
 
     private static func perform(_ arguments: [String]) async {
+        if arguments == ["--version"] { return Terminal.print(versionText) }
         do {
             var command = try await asyncParseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import Platform
+import PodcastProtocol
 
 /// The pauses of a command that reconnects when its daemon has exited or was killed.
 struct Reconnection {
@@ -23,5 +24,32 @@ struct Reconnection {
         guard let pause = next() else { throw error }
         await Timers.sleep(for: pause)
         try Task.checkCancellation()
+    }
+}
+
+extension Installation {
+    /// Connects to the daemon and subscribes to its events, calls `begin`, and then `next` with each event, until one
+    /// of them returns a value. If the daemon exits or is killed, does the same with the next one.
+    func follow<Value>(
+        begin: (DaemonConnection) async throws -> Value?, next: (Event) throws -> Value?
+    ) async throws -> Value {
+        var reconnection = Reconnection()
+        while true {
+            let (events, inbox) = AsyncStream<Event>.makeStream()
+            let daemon = try daemon(onEvent: { inbox.yield($0) }, onClose: { inbox.finish() })
+            defer { daemon.close() }
+            do {
+                // Subscribe to events first, so that none is missed.
+                _ = try await daemon.perform(.watch)
+                if let value = try await begin(daemon) { return value }
+                for await event in events {
+                    reconnection.succeeded()
+                    if let value = try next(event) { return value }
+                }
+                throw ClientError.disconnected
+            } catch let error as ClientError where error.code == .disconnected {
+                try await reconnection.wait(after: error)
+            }
+        }
     }
 }

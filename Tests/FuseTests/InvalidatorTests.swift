@@ -1,7 +1,8 @@
-import Fuse
 import Glibc
 import Synchronization
 import Testing
+
+@testable import Fuse
 
 /// Invalidations sent to the kernel, in their wire format, and the calls of their completions.
 struct InvalidatorTests {
@@ -28,11 +29,13 @@ struct InvalidatorTests {
         let kernel = try KernelSide(TestFilesystem())
         let reply = RecordedReply()
         let parked = ParkedRequest(reply.request())
+        let answered = Counter()
         kernel.session.invalidator.invalidateAttributes(NodeID(rawValue: 2)) {
-            parked.take()?.reply(open: OpenReply(handle: FileHandle(rawValue: 5)))
+            parked.take()?.replyDone()
+            answered.add()
         }
         #expect(try kernel.notification().error == 2)
-        #expect(reply.waitForAnswer() == .open(OpenReply(handle: FileHandle(rawValue: 5))))
+        #expect(answered.wait() && reply.answer == .done)
     }
 
     @Test func completionsRunAfterTheEndOfTheSession() throws {
@@ -51,7 +54,7 @@ struct InvalidatorTests {
     @Test func completionsRunForASessionThatNeverRan() throws {
         let done = Counter()
         do {
-            let session = try Session(operations: TestFilesystem(), options: .test)
+            let session = try Session(operations: TestFilesystem(), options: .test())
             session.invalidator.invalidateEntry(parent: .root, name: "bé") { done.add() }
         }
         #expect(done.wait())

@@ -1,5 +1,7 @@
+import CFuse
 import CLinux
 import Glibc
+import Platform
 import Synchronization
 
 @testable import Fuse
@@ -70,47 +72,28 @@ final class KernelSide: Sendable {
     let session: Session
     private let socket: Int32
     private let unique = Atomic<UInt64>(2)
-    private let inbox = Monitor(Inbox())
-    private let outcome = Monitor(Outcome())
-
-    private struct Inbox {
-        var messages: [Message] = []
-        var failure: String?
-    }
-
-    private struct Outcome {
-        var ended = false
-        var error: String?
-    }
+    /// The messages that were received before the one that the test waited for.
+    private let inbox = Mutex<[Message]>([])
+    /// The error of `run(threads:)`, once it has returned or thrown.
+    private let outcome = OneShot<String?>()
 
     /// Creates the session, runs it on its own threads, sends INIT and waits for the reply.
     init(
-        _ operations: any FilesystemOperations, options: SessionOptions = .test, threads: Int = 2,
-        flags: UInt32 = KernelSide.allFlags, moreFlags: UInt32 = 0
+        _ operations: any FilesystemOperations, options: MountOptions = .test(), backingFolder: String? = nil,
+        threads: Int = 2, flags: UInt32 = KernelSide.allFlags, moreFlags: UInt32 = 0
     ) throws {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw Failure(description: "no socket pair") }
         socket = ends[0]
-        session = try Session(operations: operations, options: options, socket: ends[1])
-        OtherThread { [session, outcome] in
+        session = try Session(operations: operations, options: options, backingFolder: backingFolder)
+        try session.attach(ends[1], Self.socketIO)
+        startThread("test-session") { [session, outcome] in
             do {
                 try session.run(threads: threads)
-                outcome.withLock { $0.ended = true }
+                outcome.deliver(nil)
             } catch {
-                outcome.withLock { $0 = Outcome(ended: true, error: "\(error)") }
-            }
-        }.detach()
-        // This thread reads each reply as soon as it is sent, like the kernel.
-        reader = OtherThread { [socket, inbox] in
-            while true {
-                do {
-                    let message = try Self.receive(socket)
-                    inbox.withLock { $0.messages.append(message) }
-                } catch {
-                    inbox.withLock { $0.failure = "\(error)" }
-                    return
-                }
+                outcome.deliver("\(error)")
             }
         }
         initReply = Message(unique: 0, error: 0, payload: [])
@@ -120,14 +103,11 @@ final class KernelSide: Sendable {
         initReply = try answer(to: request)
     }
 
-    private let reader: OtherThread
-
     /// The reply to INIT.
     nonisolated(unsafe) private(set) var initReply: Message  // Written in init alone.
 
     deinit {
         hangUp()
-        reader.join()
         close(socket)
     }
 
@@ -136,11 +116,10 @@ final class KernelSide: Sendable {
         shutdown(socket, Int32(SHUT_RDWR))
     }
 
-    /// Waits until `run(threads:)` has returned or thrown. `ended` is false if that takes longer than a minute. `error`
-    /// is the error that it threw.
+    /// Waits until `run(threads:)` has returned or thrown, at most a minute. `error` is the error that it threw.
     func waitForEnd() -> (ended: Bool, error: String?) {
-        let end = outcome.wait(milliseconds: 60_000) { $0.ended ? $0 : nil }
-        return (end != nil, end?.error)
+        let end = outcome.wait(seconds: 60)
+        return (end != nil, end ?? nil)
     }
 
     /// Sends a request and returns its number.
@@ -174,20 +153,45 @@ final class KernelSide: Sendable {
         try answer(to: send(opcode, node: node, payload))
     }
 
-    /// Returns the queued replies to these requests.
-    func queuedReplies(to requests: Set<UInt64>) -> [Message] {
-        inbox.withLock { $0.messages.filter { requests.contains($0.unique) } }
+    /// Returns the received replies to these requests.
+    func receivedReplies(to requests: Set<UInt64>) -> [Message] {
+        inbox.withLock { $0.filter { requests.contains($0.unique) } }
     }
 
-    /// Waits for a matching message and removes it from the inbox. Throws after a minute, and if receiving has failed.
+    /// Returns the first matching message, and keeps the others. Throws after a minute without a message.
     private func next(_ fits: (Message) -> Bool) throws -> Message {
-        let found = inbox.wait(milliseconds: 60_000) { inbox -> Result<Message, Failure>? in
-            if let index = inbox.messages.firstIndex(where: fits) { return .success(inbox.messages.remove(at: index)) }
-            return inbox.failure.map { .failure(Failure(description: $0)) }
+        let known = inbox.withLock { messages in messages.firstIndex(where: fits).map { messages.remove(at: $0) } }
+        if let known { return known }
+        while true {
+            var waiting = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, 60_000) > 0 else { throw Failure(description: "no answer") }
+            let message = try Self.receive(socket)
+            if fits(message) { return message }
+            inbox.withLock { $0.append(message) }
         }
-        guard let found else { throw Failure(description: "no answer") }
-        return try found.get()
     }
+
+    /// The functions by which the session reads and writes its socket. They report a closed socket with ENODEV, as
+    /// /dev/fuse reports an unmount, and raise no SIGPIPE.
+    private static let socketIO: fuse_custom_io = {
+        var io = fuse_custom_io()
+        io.writev = { descriptor, vector, count, userData in
+            SessionIO.amend(vector, count, userData)
+            var message = msghdr()
+            message.msg_iov = vector
+            message.msg_iovlen = Int(count)
+            let sent = sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+            if sent < 0 && errno == EPIPE { errno = ENODEV }
+            return sent
+        }
+        io.read = { descriptor, buffer, size, _ in
+            let count = read(descriptor, buffer, size)
+            guard count == 0 else { return count }
+            errno = ENODEV
+            return -1
+        }
+        return io
+    }()
 
     private static func receive(_ socket: Int32) throws -> Message {
         var buffer = [UInt8](repeating: 0, count: 300_000)
@@ -201,8 +205,12 @@ final class KernelSide: Sendable {
     }
 }
 
-extension SessionOptions {
-    static let test = SessionOptions(fsname: "test", subtype: "test")
+extension MountOptions {
+    static func test(_ kernel: String...) -> MountOptions {
+        var options = MountOptions()
+        (options.fsname, options.subtype, options.kernel) = ("test", "test", kernel)
+        return options
+    }
 }
 
 /// Returns the bytes of the numbers one after another, without padding, in native byte order.

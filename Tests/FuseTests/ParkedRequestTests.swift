@@ -1,8 +1,11 @@
-import Fuse
+import Dispatch
 import Glibc
+import Platform
 import Synchronization
 import SystemPackage
 import Testing
+
+@testable import Fuse
 
 /// Tests of parked requests: requests of the kernel that wait in the filesystem until another thread answers them.
 struct ParkedRequestTests {
@@ -48,7 +51,7 @@ struct ParkedRequestTests {
     }
 
     @Test func concurrentRepliesAndInterruptsAnswerOnce() throws {
-        let number = 400
+        let number = 150
         let parked = Counter()
         let filesystem = TestFilesystem(whenParked: { _ in parked.add() })
         let kernel = try KernelSide(filesystem, threads: 3)
@@ -70,7 +73,7 @@ struct ParkedRequestTests {
         #expect(filesystem.parked.withLock { $0.isEmpty })
         let last = try kernel.call(.lookup, node: 1, text("a"))
         #expect(last.error == 0)
-        #expect(kernel.queuedReplies(to: Set(ids)).isEmpty)
+        #expect(kernel.receivedReplies(to: Set(ids)).isEmpty)
     }
 
     @Test func onlyTheFirstThreadTakesTheRequest() {
@@ -119,33 +122,16 @@ struct ParkedRequestTests {
     }
 }
 
-/// A plain thread for calls that must not block the test runner's threads.
+/// A thread for calls that must not block the test runner's threads.
 final class OtherThread: Sendable {
-    private let thread: pthread_t
+    private let end = DispatchSemaphore(value: 0)
 
     init(_ body: @escaping @Sendable () -> Void) {
-        final class Box {
-            let body: @Sendable () -> Void
-            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        startThread("test") { [end] in
+            body()
+            end.signal()
         }
-        let box = Unmanaged.passRetained(Box(body))
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument else { return nil }
-                Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
-                return nil
-            }, box.toOpaque())
-        precondition(code == 0, "no thread")
-        self.thread = thread
     }
 
-    func join() {
-        pthread_join(thread, nil)
-    }
-
-    func detach() {
-        pthread_detach(thread)
-    }
+    func join() { end.wait() }
 }

@@ -14,11 +14,7 @@ struct RecordedReplyTests {
         #expect(lookup.answer == .entry(TestFilesystem.entry(2)))
         let open = RecordedReply()
         filesystem.open(open.request(), node: NodeID(rawValue: 3), flags: 0)
-        #expect(
-            open.answer == .open(OpenReply(handle: FileHandle(rawValue: 77), directIO: true, keepCache: true)))
-        let change = RecordedReply()
-        filesystem.removexattr(change.request(), node: .root, name: "user.a")
-        #expect(change.answer == .error(.readOnlyFileSystem))
+        #expect(open.answer == .open(TestFilesystem.cached(77, isDirect: true)))
     }
 
     @Test func theCallerCanBeChosen() {
@@ -30,7 +26,7 @@ struct RecordedReplyTests {
     @Test func listingsAreDecoded() {
         let reply = RecordedReply()
         let page = DirectoryPage(handle: FileHandle(rawValue: 0), offset: 3, size: 330, withAttributes: true)
-        filesystem.readdirplus(reply.request(), node: .root, page: page)
+        filesystem.readdir(reply.request(), node: .root, page: page)
         #expect(
             reply.answer
                 == .listing([
@@ -56,21 +52,11 @@ struct RecordedReplyTests {
         #expect(filesystem.parked.withLock { $0.isEmpty })
     }
 
-    @Test func anInterruptHandlerRunsOnceWithoutParking() {
-        let reply = RecordedReply()
-        let calls = Counter()
-        var request = reply.request()
-        request.onInterrupt { calls.add() }
-        reply.interrupt()
-        reply.interrupt()
-        #expect(calls.count == 1)
-        request.reply(error: .interrupted)
-    }
-
     @Test func aRejectedReplyIsReported() {
-        let accepted = RecordedReply().request().reply(open: OpenReply())
+        let open = OpenReply(handle: FileHandle(rawValue: 0))
+        let accepted = RecordedReply().request().reply(open: open)
         #expect(accepted)
-        let refused = RecordedReply(refusing: true).request().reply(open: OpenReply())
+        let refused = RecordedReply(refusing: true).request().reply(open: open)
         #expect(!refused)
     }
 

@@ -16,10 +16,7 @@ struct SessionTests {
     private static let explicitInvalidate: UInt32 = 1 << 25
 
     @Test func initNegotiatesTheCapabilitiesOfAReadOnlyFilesystem() throws {
-        let filesystem = TestFilesystem()
-        let options = SessionOptions(
-            fsname: "test", subtype: "test", maxBackground: 3_000, congestionThreshold: 2_500, readahead: 65_536)
-        let kernel = try KernelSide(filesystem, options: options)
+        let kernel = try KernelSide(TestFilesystem())
         let flags = kernel.initReply.number(UInt32.self, at: 12)
         #expect(flags & Self.asyncRead != 0)
         // FUSE_DO_READDIRPLUS without FUSE_READDIRPLUS_AUTO.
@@ -27,23 +24,14 @@ struct SessionTests {
         #expect(flags & Self.parallelDirectories != 0)
         #expect(flags & Self.explicitInvalidate != 0)
         #expect(flags & (Self.autoInvalidate | Self.writeback | Self.splice) == 0)
-        #expect(kernel.initReply.number(UInt32.self, at: 8) == 65_536)
-        #expect(kernel.initReply.number(UInt16.self, at: 16) == 3_000)
-        #expect(kernel.initReply.number(UInt16.self, at: 18) == 2_500)
-        let connection = try #require(filesystem.connection.withLock { $0 })
-        #expect(connection.protocolMajor == 7)
-        #expect(connection.asyncRead)
-        #expect(connection.readdirplus)
-        #expect(connection.readahead == 65_536)
+        #expect(kernel.initReply.number(UInt16.self, at: 16) == 4_096)
     }
 
     @Test func unofferedCapabilitiesAreNotRequested() throws {
-        let filesystem = TestFilesystem()
-        let kernel = try KernelSide(filesystem, flags: Self.asyncRead)
+        let kernel = try KernelSide(TestFilesystem(), flags: Self.asyncRead)
         let flags = kernel.initReply.number(UInt32.self, at: 12)
         #expect(kernel.initReply.error == 0)
         #expect(flags & (Self.readdirplus | Self.explicitInvalidate) == 0)
-        #expect(filesystem.connection.withLock { $0?.readdirplus } == false)
     }
 
     @Test func lookupReturnsAnEntry() throws {
@@ -52,7 +40,6 @@ struct SessionTests {
         let answer = try kernel.call(.lookup, node: 1, text("a"))
         #expect(answer.error == 0)
         #expect(answer.number(UInt64.self, at: 0) == 2)  // nodeid
-        #expect(answer.number(UInt64.self, at: 8) == 9)  // generation
         #expect(answer.number(UInt64.self, at: 16) == 60)  // entry_valid
         #expect(answer.number(UInt64.self, at: 24) == 1)  // attr_valid
         #expect(answer.number(UInt32.self, at: 36) == 500_000_000)  // attr_valid_nsec
@@ -61,7 +48,6 @@ struct SessionTests {
         #expect(answer.number(UInt64.self, at: 56) == 3)  // blocks
         #expect(answer.number(UInt64.self, at: 64) == 5)  // atime
         #expect(answer.number(Int64.self, at: 72) == -7)  // mtime
-        #expect(answer.number(UInt32.self, at: 88) == 6)  // atimensec
         #expect(answer.number(UInt32.self, at: 100) == 0o100444)  // mode
         #expect(answer.number(UInt32.self, at: 108) == 1)  // uid
         #expect(filesystem.calls.withLock { $0 } == ["lookup 1 a by 1000:1001 4321"])
@@ -147,8 +133,6 @@ struct SessionTests {
         #expect(try get(5).payload == Array("value".utf8))
         #expect(try get(4).error == -ERANGE)
         #expect(try get(5, "user.b").error == -ENODATA)
-        // After ENOSYS the kernel treats the operation as not supported, and sends no further request for it.
-        #expect(try kernel.call(.listxattr, node: 2, bytes(UInt32(0), UInt32(0))).error == -ENOSYS)
     }
 
     @Test func releaseAndForgetReachTheFilesystem() throws {
@@ -164,7 +148,7 @@ struct SessionTests {
         let kernel = try KernelSide(TestFilesystem())
         #expect(try kernel.call(.readlink, node: 4).payload == Array("../target".utf8))
         let statistics = try kernel.call(.statfs, node: 1)
-        #expect((0..<5).map { statistics.number(UInt64.self, at: $0 * 8) } == [10, 6, 5, 4, 3])
+        #expect((0..<5).map { statistics.number(UInt64.self, at: $0 * 8) } == [10, 6, 6, 0, 0])
         #expect(statistics.number(UInt32.self, at: 40) == 512)
         #expect(statistics.number(UInt32.self, at: 44) == 255)
         // After ENOSYS the kernel treats the whole file as data.
@@ -207,11 +191,9 @@ struct SessionTests {
             ])
     }
 
-    @Test func unimplementedOperationsHaveDefaultReplies() throws {
+    /// After ENOSYS the kernel treats a flush as done, and sends no further request for one.
+    @Test func aFlushIsNotImplemented() throws {
         let kernel = try KernelSide(TestFilesystem())
-        #expect(try kernel.call(.opendir, node: 1, bytes(UInt32(0), UInt32(0))).error == 0)
-        #expect(try kernel.call(.releasedir, node: 1, bytes(UInt64(0), UInt32(0), UInt32(0), UInt64(0))).error == 0)
         #expect(try kernel.call(.flush, node: 2, bytes(UInt64(0), UInt64(0), UInt64(0))).error == -ENOSYS)
-        #expect(try kernel.call(.access, node: 2, bytes(UInt32(2), UInt32(0))).error == -ENOSYS)
     }
 }

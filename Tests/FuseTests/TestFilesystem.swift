@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 import SystemPackage
@@ -9,7 +10,6 @@ import SystemPackage
 final class TestFilesystem: FilesystemOperations {
     let calls = Mutex<[String]>([])
     let parked = Mutex<[UInt64: ParkedRequest]>([:])
-    let connection = Mutex<Connection?>(nil)
     /// Called when a read has been parked and its interrupt handler is registered.
     let whenParked: @Sendable (UInt64) -> Void
     /// Called before a read is parked; a test may block here.
@@ -29,19 +29,14 @@ final class TestFilesystem: FilesystemOperations {
 
     static func entry(_ node: UInt64, size: Int64 = 1_000) -> Entry {
         Entry(
-            node: NodeID(rawValue: node), generation: 9,
+            node: NodeID(rawValue: node),
             attributes: Attributes(
                 inode: node + 100, kind: node == 1 ? .directory : .regular, permissions: 0o444, size: size, blocks: 3,
-                uid: 1, gid: 2, accessed: Timestamp(seconds: 5, nanoseconds: 6), modified: Timestamp(seconds: -7),
-                changed: Timestamp(seconds: 8)),
+                uid: 1, gid: 2, accessed: 5, modified: -7, changed: 8),
             attributeTimeout: 1.5, entryTimeout: 60)
     }
 
-    func initialize(_ connection: Connection) {
-        self.connection.withLock { $0 = connection }
-    }
-
-    func destroy() { note("destroy") }
+    func initialize() {}
 
     func lookup(_ request: consuming Request, parent: NodeID, name: String) {
         note("lookup \(parent.rawValue) \(name) by \(request.caller.uid):\(request.caller.gid) \(request.caller.pid)")
@@ -66,15 +61,20 @@ final class TestFilesystem: FilesystemOperations {
     func open(_ request: consuming Request, node: NodeID, flags: Int32) {
         note("open \(node.rawValue)")
         if node.rawValue == 4 {
+            var reply = OpenReply(handle: FileHandle(rawValue: 78))
             // Direct I/O is used only if `flags` request it.
-            let direct = flags & __O_DIRECT != 0
-            let reply = OpenReply(
-                handle: FileHandle(rawValue: 78), directIO: direct, keepCache: true, noFlush: true,
-                backing: BackingID(rawValue: 9))
+            reply.directIO = flags & __O_DIRECT != 0
+            (reply.keepCache, reply.noFlush, reply.backing) = (true, true, BackingID(rawValue: 9))
             request.reply(open: reply)
             return
         }
-        request.reply(open: OpenReply(handle: FileHandle(rawValue: 77), directIO: node.rawValue == 3, keepCache: true))
+        request.reply(open: Self.cached(77, isDirect: node.rawValue == 3))
+    }
+
+    static func cached(_ handle: UInt64, isDirect: Bool) -> OpenReply {
+        var reply = OpenReply(handle: FileHandle(rawValue: handle))
+        (reply.keepCache, reply.directIO) = (true, isDirect)
+        return reply
     }
 
     func read(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, size: Int) {
@@ -103,6 +103,18 @@ final class TestFilesystem: FilesystemOperations {
         request.replyDone()
     }
 
+    func opendir(_ request: consuming Request, node: NodeID) {
+        request.reply(open: OpenReply(handle: FileHandle(rawValue: 0)))
+    }
+
+    func releasedir(_ request: consuming Request, node: NodeID, handle: FileHandle) { request.replyDone() }
+
+    func access(_ request: consuming Request, node: NodeID, mask: Int32) { request.reply(error: .permissionDenied) }
+
+    func listxattr(_ request: consuming Request, node: NodeID, capacity: Int) {
+        request.reply(attributeNames: ["user.a"], capacity: capacity)
+    }
+
     /// Lists ten names; `hidden` has no attributes.
     func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage) {
         request.reply(listing: page) { buffer in
@@ -118,8 +130,7 @@ final class TestFilesystem: FilesystemOperations {
 
     func statfs(_ request: consuming Request, node: NodeID) {
         request.reply(
-            statistics: FilesystemStatistics(
-                blockSize: 512, blocks: 10, freeBlocks: 6, availableBlocks: 5, files: 4, freeFiles: 3))
+            statistics: FilesystemStatistics(blockSize: 512, blocks: 10, freeBlocks: 6))
     }
 
     func getxattr(_ request: consuming Request, node: NodeID, name: String, capacity: Int) {
@@ -140,16 +151,20 @@ final class TestFilesystem: FilesystemOperations {
 
 /// A counter of events on other threads, for which a test can wait.
 final class Counter: Sendable {
-    private let value = Monitor(0)
+    private let value = Mutex(0)
+    private let additions = DispatchSemaphore(value: 0)
 
     var count: Int { value.withLock { $0 } }
 
     func add() {
         value.withLock { $0 += 1 }
+        additions.signal()
     }
 
-    /// Waits until the count is at least `number`. Returns `false` if it is not after a minute.
+    /// Waits for `number` additions for which no call has waited yet. Returns `false` if they take longer than a
+    /// minute.
     func wait(_ number: Int = 1) -> Bool {
-        value.wait(milliseconds: 60_000) { $0 >= number ? true : nil } ?? false
+        let deadline = DispatchTime.now() + 60
+        return (0..<number).allSatisfy { _ in additions.wait(timeout: deadline) == .success }
     }
 }

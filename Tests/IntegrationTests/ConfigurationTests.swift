@@ -2,6 +2,7 @@ import PodcastLibrary
 import PodcastService
 import TestSupport
 import Testing
+import Transfers
 
 @testable import podfs
 
@@ -29,19 +30,18 @@ import Testing
     @Test func aMissingFileMeansTheDefaults() throws {
         let configuration = try Configuration.load(from: directory.file("none/config.toml"))
         #expect(configuration == Configuration())
-        #expect(configuration.cache.limit == 10_737_418_240)
+        #expect(configuration.cache.capacity == 10_737_418_240)
         #expect(configuration.cache.keepFree == nil)
-        #expect(configuration.transfers.filling == 3 && configuration.transfers.fillingPerHost == 2)
-        #expect(configuration.transfers.readersPerHost == 6 && configuration.transfers.rateLimit == nil)
-        #expect(configuration.transfers.readerDeadline == .seconds(60))
-        #expect(configuration.transfers.stall == .seconds(20))
-        #expect(configuration.transfers.giveUp == .seconds(86_400))
+        let (limits, pools) = (configuration.transfers.limits, configuration.transfers.pools)
+        #expect(pools.filling == 3 && pools.fillingPerHost == 2 && pools.readersPerHost == 6)
+        #expect(limits.readerDeadline == .seconds(60) && limits.stall == .seconds(20))
+        #expect(limits.retry.giveUp == .seconds(86_400) && configuration.transfers.rateLimit == 0)
         #expect(configuration.daemon.idleExit == .seconds(300))
         #expect(configuration.refresh.min == .seconds(900) && configuration.refresh.max == .seconds(86_400))
         #expect(configuration.refresh.connections == 64)
         #expect(configuration.names.template.text == "{date} {title}")
         #expect(configuration.autoDownload == 0 && configuration.keep == .all)
-        #expect(configuration.userAgent == nil && configuration.search.podcastIndex == nil)
+        #expect(configuration.userAgent == nil && configuration.search.podcastIndexKey == nil)
         #expect(configuration.indexers.contains("updatedb") && configuration.indexers.contains("tracker-extract"))
         #expect(configuration.probes.contains("ffprobe") && configuration.probes.contains("Plex Media Scanner"))
         #expect(!configuration.names.isPortable)
@@ -130,16 +130,20 @@ import Testing
         expected.keep = .episodes(20)
         expected.userAgent = "Radio/1.0"
         expected.indexers = ["updatedb", "my-indexer"]
-        expected.cache = .init(limit: 1_610_612_736, keepFree: 500_000_000)
-        expected.transfers = .init(
-            filling: 5, fillingPerHost: 1, readersPerHost: 4, rateLimit: 2_000_000, readerDeadline: .seconds(90),
-            stall: .seconds(30), giveUp: .seconds(172_800))
+        expected.cache = .init(capacity: 1_610_612_736, keepFree: 500_000_000)
+        expected.transfers.rateLimit = 2_000_000
+        expected.transfers.pools.filling = 5
+        expected.transfers.pools.fillingPerHost = 1
+        expected.transfers.pools.readersPerHost = 4
+        expected.transfers.limits.readerDeadline = .seconds(90)
+        expected.transfers.limits.stall = .seconds(30)
+        expected.transfers.limits.retry.giveUp = .seconds(172_800)
         expected.discretionary = .init(allowMetered: true, allowBattery: true)
         expected.daemon.idleExit = .zero
         expected.refresh = .init(min: .seconds(1_800), max: .seconds(43_200), connections: 16)
         expected.names.template = try NameTemplate("{season}x{episode} {title}")
         expected.search = .init(
-            iTunesURL: "http://localhost:8080/search", podcastIndex: .init(key: "K", secret: "S"),
+            iTunesURL: "http://localhost:8080/search", podcastIndexKey: "K", podcastIndexSecret: "S",
             podcastIndexURL: "http://localhost:8081")
         expected.hooks = .init(
             onDownload: "notify-send done", onNewEpisode: "true", onIdle: "sync\nsystemctl suspend")
@@ -148,7 +152,7 @@ import Testing
 
     @Test func aByteOrderMarkAndWindowsLineEndsDoNoHarm() throws {
         let configuration = try load("\u{FEFF}[cache]\r\nlimit = \"1 GB\"\r\n")
-        #expect(configuration.cache.limit == 1_000_000_000)
+        #expect(configuration.cache.capacity == 1_000_000_000)
     }
 
     @Test(
@@ -158,7 +162,7 @@ import Testing
             ("\"0.5 gib\"", 1 << 29), ("\"7 B\"", 7),
         ] as [(String, Int64)])
     func sizesAreRead(text: String, bytes: Int64) throws {
-        #expect(try load("cache.limit = \(text)").cache.limit == bytes)
+        #expect(try load("cache.limit = \(text)").cache.capacity == bytes)
     }
 
     @Test(
@@ -168,7 +172,7 @@ import Testing
             ("45", .seconds(45)), ("\"45\"", .seconds(45)),
         ] as [(String, Duration)])
     func durationsAreRead(text: String, duration: Duration) throws {
-        #expect(try load("transfers.stall = \(text)").transfers.stall == duration)
+        #expect(try load("transfers.stall = \(text)").transfers.limits.stall == duration)
     }
 
     @Test(
@@ -230,7 +234,8 @@ import Testing
             "config.toml:1: unknown key \"x\"; see podfs.conf(5)"
         ),
         ("[cach]\n", "config.toml:1: unknown key \"cach\"; did you mean \"cache\"?"),
-        ("[cach]\nlimit = 1\n", "config.toml:2: unknown key \"cach.limit\"; did you mean \"cache.limit\"?"),
+        ("[cach]\nlimit = 1\n", "config.toml:1: unknown key \"cach\"; did you mean \"cache\"?"),
+        ("[a.cache]\n[cache]\n'limi\u{2028}t' = 1", "config.toml:1: unknown key \"a.cache\"; did you mean \"cache\"?"),
         (
             "indexers = [ # ]\n  \"a]\",\n]\n\"auto\\u005Fdwnload\" = 1",
             "config.toml:4: unknown key \"auto_dwnload\"; did you mean \"auto_download\"?"

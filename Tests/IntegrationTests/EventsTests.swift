@@ -78,22 +78,11 @@ struct EventsTests {
         }
         let (early, late) = (completed(3, "Show/Early.mp3"), completed(7, "Show/Late.mp3"))
         let home = try PodfsHome()
-        try home.directory.makeDirectory("run/podfs")
-        let welcome = Welcome(
-            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: home.library,
-            cache: home.cacheDirectory, version: "1", pid: getpid())
-        let daemon = try ScriptedDaemon(path: home.socket) { connection, frame in
-            func reply(_ reply: Reply) -> Frame {
-                Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(reply))
-            }
-            if frame.kind == .hello {
-                return .init(frame: Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)))
-            }
-            guard case .events(let since)? = WireJSON.decode(Command.self, frame.payload) else {
-                return .init(frame: reply(.done))
-            }
-            let stored = connection == 1 ? [early] : [early, late]
-            return .init(frame: reply(.events(stored.filter { $0.sequence > since })), isLast: connection == 1)
+        let daemon = try FrameServer.daemon(of: home) { peer, command, frame in
+            guard case .events(let since)? = command else { return peer.answer(frame, .done) }
+            let stored = peer.number == 0 ? [early] : [early, late]
+            peer.answer(frame, .events(stored.filter { $0.sequence > since }))
+            if peer.number == 0 { peer.end() }
         }
         let watcher = try home.start("events")
         try await watcher.waitForOutput("Late.mp3")

@@ -12,7 +12,8 @@ final class Nginx: Sendable {
     /// - Parameters:
     ///   - folder: The folder for nginx's own files.
     ///   - root: The served folder; `www` in `folder` by default.
-    init(in folder: TemporaryDirectory, root: String? = nil) async throws {
+    ///   - tls: The directives of a server with TLS; `nil` for one without.
+    init(in folder: TemporaryDirectory, root: String? = nil, tls: String? = nil) async throws {
         self.folder = folder
         reserved = try ReservedPort()
         let port = reserved.number
@@ -29,13 +30,18 @@ final class Nginx: Sendable {
                     log_format bytes '$uri $status $body_bytes_sent';
                     access_log \(folder.path)/access.log bytes;
                     client_body_temp_path \(folder.path)/body;
-                    server { listen 127.0.0.1:\(port); root \(root ?? folder.path + "/www"); }
+                    server {
+                        listen 127.0.0.1:\(port) \(tls == nil ? "" : "ssl");
+                        \(tls ?? "")
+                        root \(root ?? folder.path + "/www");
+                    }
                 }
                 """)
         child = try ChildProcess("nginx", ["-c", configuration, "-g", "user root;"])
         let child = child
         try await waitUntil(deadline: .seconds(60), description: "nginx answers: \(child.error)") {
-            try await ChildProcess.run("curl", ["-s", "--noproxy", "*", "http://127.0.0.1:\(port)/"]).exitCode == 0
+            let url = "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)/"
+            return try await ChildProcess.run("curl", ["-s", "-k", "--noproxy", "*", url]).exitCode == 0
         }
     }
 

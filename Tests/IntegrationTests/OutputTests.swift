@@ -21,6 +21,12 @@ import Testing
         #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
     }
 
+    @Test func theVersionNamesTheCommitAndTheLibraries() async throws {
+        let output = try await PodfsHome().run("--version").output
+        let lines = /(?<version>\S+)( \([0-9a-f]{12}\+?\))?\nlibcurl [\d.]+\S*, libfuse [\d.]+\S*, SQLite [\d.]+\n/
+        #expect(output.wholeMatch(of: lines).map { String($0.version) } == Podfs.version, "\(output)")
+    }
+
     @Test(arguments: [
         "plain-word_1.2/ä", "two words", "it's", "$HOME", "a|b", "*", "(x)", "<5m", "a\\b", "`x`", "!!", "", "\"",
         "~/x", "it'\u{301}s; echo", "\u{D4E};echo",

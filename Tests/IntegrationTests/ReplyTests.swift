@@ -19,23 +19,16 @@ struct ReplyTests {
     }
 
     /// Starts a daemon that answers each command with one reply; for `nil`, it closes the connection.
-    private func daemon(_ reply: @escaping @Sendable (Command) -> Reply?) throws -> ScriptedDaemon {
-        let welcome = Welcome(
-            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: show.home.library,
-            cache: show.home.cacheDirectory, version: "1", pid: getpid())
-        return try ScriptedDaemon(path: show.home.socket) { _, frame in
-            if frame.kind == .hello {
-                return .init(frame: Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)))
-            }
-            let answer = WireJSON.decode(Command.self, frame.payload).flatMap(reply)
-            return .init(
-                frame: Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(answer ?? .done)),
-                isLast: answer == nil)
+    private func daemon(_ reply: @escaping @Sendable (Command) -> Reply?) throws -> FrameServer {
+        try .daemon(of: show.home) { peer, command, frame in
+            let reply = command.flatMap(reply)
+            peer.answer(frame, reply ?? .done)
+            if reply == nil { peer.end() }
         }
     }
 
     @Test func aReplyOfAnotherKindFailsEveryCommand() async throws {
-        let daemon = try daemon { _ in .counters(Counters(probed: 0)) }
+        let daemon = try daemon { _ in .counters(probed: 0) }
         for command in [
             ["sync"], ["sync", "status"], ["refresh"], ["rename", "--template"],
             ["evict", "Example Show/2026-01-01 Episode 1.mp3"],

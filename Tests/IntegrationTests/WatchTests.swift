@@ -168,37 +168,17 @@ import Transfers
         gate.open()
     }
 
-    /// Starts a daemon in place of the real one.
-    ///
-    /// - Parameter list: Returns the response to the request for the list of tasks.
-    private static func daemon(
-        in home: PodfsHome, list: @escaping @Sendable (Frame) -> ScriptedDaemon.Response
-    ) throws -> ScriptedDaemon {
-        try home.directory.makeDirectory("run/podfs")
-        let welcome = Welcome(
-            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: home.library,
-            cache: home.cacheDirectory, version: "1", pid: getpid())
-        return try ScriptedDaemon(path: home.socket) { _, frame in
-            if frame.kind == .hello {
-                return .init(frame: Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)))
-            }
-            if case .tasks? = WireJSON.decode(Command.self, frame.payload) { return list(frame) }
-            return .init(frame: Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(Reply.done)))
-        }
-    }
-
     @Test func aDownloadThatEndsRightAfterTheListIsNotListedAsRunning() async throws {
         let home = try PodfsHome()
-        let daemon = try Self.daemon(in: home) { frame in
+        let daemon = try FrameServer.daemon(of: home) { peer, command, frame in
+            guard case .tasks? = command else { return peer.answer(frame, .done) }
             let task = TaskInfo(
                 id: 1, kind: .download, path: "Show/Episode.mp3", episode: nil, state: .running, received: 0,
                 expected: 2_048, rate: nil, error: nil, started: 0)
             var report = TaskReport(id: 1, state: .cached)
             (report.path, report.received, report.expected) = ("Show/Episode.mp3", 2_048, 2_048)
-            let event = Event(sequence: 1, time: 0, .completed(report))
-            return .init(
-                frame: Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(Reply.tasks([task]))),
-                following: [Frame(kind: .event, number: 0, payload: WireJSON.encode(event))])
+            peer.answer(frame, .tasks([task]))
+            peer.send(Event(sequence: 1, time: 0, .completed(report)))
         }
         let watch = try home.start("status", "--watch")
         try await watch.waitForOutput("1 running")
@@ -212,9 +192,9 @@ import Transfers
 
     @Test func theReasonWhyTheDaemonDoesNotListItsTasksIsPrinted() async throws {
         let home = try PodfsHome()
-        let daemon = try Self.daemon(in: home) { frame in
-            let failure = Failure(message: "the list is out of order")
-            return .init(frame: Frame(kind: .failure, number: frame.number, payload: failure.payload))
+        let daemon = try FrameServer.daemon(of: home) { peer, command, frame in
+            guard case .tasks? = command else { return peer.answer(frame, .done) }
+            peer.answer(frame, Failure(message: "the list is out of order"))
         }
         let failed = try await home.run("status", "--watch")
         #expect(failed.exitCode == 1 && failed.error == "podfs: the list is out of order\n", "\(failed.error)")

@@ -40,7 +40,7 @@ import Transfers
                     PlayerProperties(
                         track: PlayerTrack(url: url, id: "/t/1", length: 1_000), status: status, rate: 1,
                         position: position, canSeek: true)))
-            #expect(effects == [.locate(vlc, url: url)])
+            #expect(effects == [.locate(vlc, url: url, process: 42)])
             send(.located(vlc, url: url, 1))
         }
     }
@@ -108,7 +108,7 @@ import Transfers
         let next = PlayerTrack(url: "file:///mnt/Show/b.mp3", id: "/t/2")
         room.send(.changed(Self.vlc, PlayerProperties(track: next)), after: 5)
         #expect(room.reports == ["stopped 15.0"])
-        #expect(room.effects.last == .locate(Self.vlc, url: "file:///mnt/Show/b.mp3"))
+        #expect(room.effects.last == .locate(Self.vlc, url: "file:///mnt/Show/b.mp3", process: 42))
         room.send(.opened(2))
         room.send(.located(Self.vlc, url: Self.url, 1))
         #expect(room.effects.isEmpty, "this answer is about the previous track")

@@ -157,7 +157,7 @@ struct PlayerWorld {
             switch effect {
             case .read(let id): post(.read(id))
             case .readPosition(let id): post(.readPosition(id))
-            case .locate(let id, let url):
+            case .locate(let id, let url, _):
                 let number = url.split(separator: "/").last.flatMap { Int($0) }
                 send(.located(id, url: url, number.flatMap { $0 < Self.episodes ? EpisodeID(Int64($0)) : nil }))
             case .report(let id, let session, let report):

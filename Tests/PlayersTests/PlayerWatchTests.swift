@@ -12,19 +12,20 @@ import Transfers
     .timeLimit(.minutes(2)),
     .enabled(if: PrivateBus.isInstalled, "dbus-daemon is not installed (package dbus-daemon)"))
 struct PlayerWatchTests {
-    /// A mount on `/mnt/p` with one episode, `Show/a.mp3`. It records the reports that a daemon would receive.
+    /// A mount with one episode, `Show/a.mp3`. It records the reports that a daemon would receive.
     private final class Mount: Sendable {
         let reports = Mutex<[ListeningReport]>([])
+        private let folder: String
+
+        init(_ folder: String = "/mnt/p") { self.folder = folder }
 
         func watch(_ address: String?, resume: Double? = nil) -> PlayerWatch {
-            var options = PlayerWatch.Options(
-                folder: "/mnt/p", address: { address },
-                resolve: { $0 == "/home/me/p/Show/a.mp3" ? ["Show", "a.mp3"] : nil })
+            var options = PlayerWatch.Options(folder: folder, address: { address })
             options.linger = .milliseconds(100)
             return PlayerWatch(
                 options,
                 mount: PlayerWatch.Mount(
-                    episode: { $0 == ["Show", "a.mp3"] ? 1 : nil }, fileName: { $0 == 1 ? "a.mp3" : nil },
+                    episode: { $0 == ["Show", "a.mp3"] ? 1 : nil },
                     report: { report, answer in
                         self.reports.withLock { $0.append(report) }
                         answer(report.phase == .started ? resume : nil)
@@ -40,13 +41,18 @@ struct PlayerWatchTests {
 
     @Test func aPlayerIsFollowedFromStartToEnd() async throws {
         let bus = try await PrivateBus(in: TemporaryDirectory())
-        let mount = Mount()
+        let folder = try TemporaryDirectory()
+        try folder.makeDirectory("Show")
+        let file = FileHandle(forReadingAtPath: try folder.write("Show/a.mp3", text: "a"))
+        defer { try? file?.close() }
+        let mount = Mount(folder.path)
         let watch = mount.watch(bus.address, resume: 497)
         // One player runs before the episode is opened, and its URL leads through a link. Another player starts later.
         let early = try FakePlayer("early", on: bus.address, .init(url: "file:///home/me/p/Show/a.mp3"))
         watch.opened(1)
         try await waitUntil(description: "the start is reported") { mount.last(.started, "early") != nil }
-        let late = try FakePlayer("vlc.instance7", on: bus.address, .init(url: Self.url, position: 400_000))
+        let late = try FakePlayer(
+            "vlc.instance7", on: bus.address, .init(url: "file://\(folder.path)/Show/a%2Emp3", position: 400_000))
         try await waitUntil(description: "the other start is reported") { mount.last(.started, "vlc.instance7") != nil }
         let report = try #require(mount.last(.started, "vlc.instance7"))
         #expect(report.episode == 1 && report.duration == 1_000 && abs(report.position - 0.4) < 0.3)

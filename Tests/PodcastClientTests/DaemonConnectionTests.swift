@@ -110,34 +110,24 @@ struct DaemonConnectionTests {
     @Test func postsHaveNoAnswer() async throws {
         let server = try FrameServer(path: path)
         let connection = try connect()
-        connection.post(.close, EpisodeReference(episode: 9).payload)
+        connection.post(.close, EpisodeID(9).payload)
         let frame = try #require(try await server.wait(for: .close).first)
-        #expect(EpisodeReference(payload: frame.payload) == EpisodeReference(episode: 9))
+        #expect(EpisodeID(payload: frame.payload) == 9)
         connection.close()
     }
 
     @Test(.timeLimit(.minutes(1))) func aDaemonThatDoesNotReadBlocksNoSender() async throws {
-        let frames = Journal<[UInt8]>()
-        let listener = try UnixListener(path: path)
-        defer { listener.stop() }
+        let server = try FrameServer(listeningAt: path)
+        defer { server.stop() }
         let connection = try connect()
         // 5 MB, many times the socket's buffer. `start` is called later, so that nobody reads.
         let payload = [UInt8](repeating: 7, count: 1_000)
         for index in 0..<5_000 {
             connection.post(.opened, number: UInt32(index), payload)
         }
-        listener.start { client in
-            var decoder = FrameDecoder()
-            UnixListener.readAll(client) {
-                decoder.append($0)
-                while let frame = try decoder.next() { frames.append(frame.bytes) }
-            }
-            close(client)
-        }
-        try await waitUntil { frames.entries.count == 5_000 }
-        #expect(
-            frames.entries
-                == (0..<5_000).map { Frame(kind: .opened, number: UInt32($0), payload: payload).bytes })
+        server.start { _, _ in }
+        try await waitUntil { server.frames.count == 5_000 }
+        #expect(server.frames == (0..<5_000).map { Frame(kind: .opened, number: UInt32($0), payload: payload) })
         connection.close()
     }
 
@@ -260,10 +250,10 @@ struct DaemonConnectionTests {
             return Event(sequence: Int64(number), time: 1_795_168_800, .progress(report))
         }
         let server = try FrameServer(path: path) { peer, frame in
-            for event in sent { peer.send(Frame(kind: .event, number: 0, payload: WireJSON.encode(event))) }
+            for event in sent { peer.send(event) }
             // An event that this client does not understand is ignored.
             peer.send(Frame(kind: .event, number: 0, payload: Array("{}".utf8)))
-            peer.send(Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(Reply.done)))
+            peer.answer(frame, .done)
         }
         let connection = try connect(onEvent: { events.append($0) })
         #expect(try await connection.perform(.watch) == .done)

@@ -36,8 +36,8 @@ struct DaemonLauncherTests {
         try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
         return try FrameServer(path: paths.socket) { peer, frame in
             switch frame.kind {
-            case .hello: peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)))
-            case .command: peer.send(Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(Reply.done)))
+            case .hello: peer.answer(frame, welcome)
+            case .command: peer.answer(frame, .done)
             default: break
             }
         }
@@ -107,7 +107,7 @@ struct DaemonLauncherTests {
                 peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(answer)))
                 return
             }
-            peer.send(Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(Reply.done)))
+            peer.answer(frame, .done)
             process.kill(SIGTERM)
         }
         #expect(try launcher().connect(role: .command) == nil)

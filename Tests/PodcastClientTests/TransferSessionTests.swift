@@ -32,7 +32,7 @@ struct TransferSessionTests {
         let isSent = Atomic(false)
         return try FrameServer(path: paths.socket) { peer, frame in
             if frame.kind == .hello {
-                peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)))
+                peer.answer(frame, welcome)
                 return
             }
             let reply: Reply
@@ -45,12 +45,12 @@ struct TransferSessionTests {
                         expected: nil, rate: nil, error: nil, started: 0))
             case .tasks?:
                 if !isSent.exchange(true, ordering: .relaxed) {
-                    peer.send(Frame(kind: .event, number: 0, payload: WireJSON.encode(event)))
+                    peer.send(event)
                 }
                 reply = .tasks([])
             default: reply = .done
             }
-            peer.send(Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(reply)))
+            peer.answer(frame, reply)
         }
     }
 

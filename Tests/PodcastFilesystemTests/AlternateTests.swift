@@ -143,7 +143,7 @@ struct AlternateTests {
             let handle = try await mounted.open(entry.node).handle()
             defer { mounted.release(entry.node, handle) }
             guard case .bytes(let bytes)? = mounted.read(entry.node, handle, 0, 1 << 20).answer else { return ("", 0) }
-            return (String(decoding: bytes, as: UTF8.self), Int64(entry.attributes.modified.seconds))
+            return (String(decoding: bytes, as: UTF8.self), entry.attributes.modified)
         }
         let before = try await page()
         let folder = ".alternates/2026-01-01%20Episode%201"

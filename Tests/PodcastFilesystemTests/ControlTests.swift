@@ -54,8 +54,6 @@ struct ControlTests {
         ] {
             #expect(mounted.setxattr(node, name, "resume").answer == .error(.readOnlyFileSystem), "\(name)")
         }
-        let removal = mounted.request { mounted.filesystem.removexattr($0, node: node, name: "user.podfs.played") }
-        #expect(removal.answer == .error(.readOnlyFileSystem))
     }
 
     @Test func onlyTheOwnerControls() {

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import PodcastLibrary
 import PodcastProtocol
 import Synchronization
@@ -14,37 +13,27 @@ final class FakeDaemon: Sendable {
     /// The handler of a request. The default handler sends no answer.
     typealias Handler = @Sendable (FakeDaemon, Frame) -> Void
 
-    private struct State {
-        var frames: [Frame] = []
-        var opened: [EpisodeID?] = []
-        var clients: [Int32] = []
-        var tasks: [TaskInfo] = []
-        var isDead = false
-    }
-
     private let paths: InstallationPaths
-    private let listener: UnixListener
-    private let state = Mutex(State())
-    private let handler: Handler
+    private let server: FrameServer
+    private let received = Journal<Frame>()
+    private let opens = Journal<EpisodeID?>()
 
     init(_ paths: InstallationPaths, tasks: [TaskInfo] = [], handler: @escaping Handler = { _, _ in }) throws {
         self.paths = paths
-        self.handler = handler
-        listener = try UnixListener(path: paths.socket)
-        state.withLock { $0.tasks = tasks }
-        listener.start { [self] client in
-            guard accepted(client) else {
-                close(client)
-                return
-            }
-            Thread.detachNewThread { [self] in
-                var decoder = FrameDecoder()
-                UnixListener.readAll(client) {
-                    decoder.append($0)
-                    while let frame = try decoder.next() { take(frame, from: client) }
-                }
-                state.withLock { $0.clients.removeAll { $0 == client } }
-                close(client)
+        server = try FrameServer(listeningAt: paths.socket)
+        let welcome = Welcome(
+            protocolVersion: protocolVersion, schema: Library.schemaVersion, library: paths.library,
+            cache: paths.cache, version: "fake", pid: getpid())
+        server.start { [self] peer, frame in
+            let command = frame.kind == .command ? WireJSON.decode(Command.self, frame.payload) : nil
+            switch (frame.kind, command) {
+            case (.hello, _): peer.answer(frame, welcome)
+            case (.opened, _): opens.append(EpisodeID(payload: frame.payload))
+            case (_, .watch?): peer.answer(frame, .done)
+            case (_, .tasks?): peer.answer(frame, .tasks(tasks))
+            default:
+                received.append(frame)
+                handler(self, frame)
             }
         }
     }
@@ -56,21 +45,15 @@ final class FakeDaemon: Sendable {
     }
 
     /// Closes every connection at once, as SIGKILL does.
-    func die() {
-        state.withLock { state in
-            state.isDead = true
-            listener.stop()
-            for client in state.clients { shutdown(client, Int32(SHUT_RDWR)) }
-        }
-    }
+    func die() { server.stop() }
 
     // MARK: Received frames
 
     /// All received frames except greetings, the commands `watch` and `tasks`, and notifications of opens.
-    var frames: [Frame] { state.withLock { $0.frames } }
+    var frames: [Frame] { received.entries }
 
     /// The episodes in the received notifications of opens, which need no answer.
-    var opened: [EpisodeID?] { state.withLock { $0.opened } }
+    var opened: [EpisodeID?] { opens.entries }
 
     /// Waits for `count` frames of a kind, and returns all of that kind.
     @discardableResult
@@ -86,60 +69,17 @@ final class FakeDaemon: Sendable {
         frames.filter { $0.kind == .command }.compactMap { WireJSON.decode(Command.self, $0.payload) }
     }
 
-    var isConnected: Bool { state.withLock { !$0.clients.isEmpty } }
+    var isConnected: Bool { server.peers.contains { !$0.hasEnded } }
 
     // MARK: Sending
 
-    func send(_ frame: Frame) {
-        state.withLock { state in
-            for client in state.clients { UnixListener.sendAll(frame.bytes, to: client) }
-        }
-    }
+    func send(_ frame: Frame) { for peer in server.peers { peer.send(frame) } }
 
-    func send(_ event: Event) { send(Frame(kind: .event, number: 0, payload: WireJSON.encode(event))) }
+    func send(_ event: Event) { for peer in server.peers { peer.send(event) } }
 
-    func answer(_ frame: Frame, _ grant: Grant) {
-        send(Frame(kind: .grant, number: frame.number, payload: grant.payload))
-    }
+    func answer(_ frame: Frame, _ grant: Grant) { for peer in server.peers { peer.answer(frame, grant) } }
 
-    func answer(_ frame: Frame, _ failure: Failure) {
-        send(Frame(kind: .failure, number: frame.number, payload: failure.payload))
-    }
+    func answer(_ frame: Frame, _ failure: Failure) { for peer in server.peers { peer.answer(frame, failure) } }
 
-    func answer(_ frame: Frame, _ reply: Reply) {
-        send(Frame(kind: .reply, number: frame.number, payload: WireJSON.encode(reply)))
-    }
-
-    // MARK: -
-
-    /// Adds a connection. Returns false and adds nothing if the daemon has died.
-    private func accepted(_ client: Int32) -> Bool {
-        state.withLock { state in
-            if !state.isDead { state.clients.append(client) }
-            return !state.isDead
-        }
-    }
-
-    private func take(_ frame: Frame, from client: Int32) {
-        if frame.kind == .hello {
-            let welcome = Welcome(
-                protocolVersion: protocolVersion, schema: Library.schemaVersion, library: paths.library,
-                cache: paths.cache, version: "fake", pid: getpid())
-            UnixListener.sendAll(
-                Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(welcome)).bytes,
-                to: client)
-            return
-        }
-        switch frame.kind == .command ? WireJSON.decode(Command.self, frame.payload) : nil {
-        case .watch: answer(frame, .done)
-        case .tasks: answer(frame, .tasks(state.withLock { $0.tasks }))
-        default:
-            if frame.kind == .opened {
-                state.withLock { $0.opened.append(EpisodeReference(payload: frame.payload)?.episode) }
-                return
-            }
-            state.withLock { $0.frames.append(frame) }
-            handler(self, frame)
-        }
-    }
+    func answer(_ frame: Frame, _ reply: Reply) { for peer in server.peers { peer.answer(frame, reply) } }
 }

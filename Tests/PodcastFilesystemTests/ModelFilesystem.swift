@@ -131,7 +131,7 @@ final class ModelFilesystem: ModelSubject {
         ModelStatus(
             inode: attributes.inode, kind: kind(attributes.kind), permissions: UInt32(attributes.permissions),
             links: attributes.links, size: attributes.size, blocks: attributes.blocks,
-            modified: attributes.modified.seconds, changed: attributes.changed.seconds, uid: attributes.uid)
+            modified: attributes.modified, changed: attributes.changed, uid: attributes.uid)
     }
 
     private static func kind(_ kind: FileKind) -> ModelNode.Kind {
@@ -156,7 +156,7 @@ final class ModelFilesystem: ModelSubject {
         let answer = try await ask { filesystem.statfs($0, node: .root) }
         guard case .statistics(let found) = answer else { throw Misfit(answer: answer) }
         return ModelStatistics(
-            blocks: Int64(found.blocks), free: Int64(found.freeBlocks), longestName: Int64(found.longestName))
+            blocks: Int64(found.blocks), free: Int64(found.freeBlocks), longestName: Int64(NAME_MAX))
     }
 
     // MARK: Files
@@ -205,13 +205,7 @@ final class ModelFilesystem: ModelSubject {
     func list(_ folder: Folder, from offset: Int64, size: Int, plus: Bool) async throws -> [ModelListed] {
         let page = DirectoryPage(
             handle: folder.handle, offset: UInt64(offset), size: size, withAttributes: plus)
-        let answer = try await ask { request in
-            if plus {
-                filesystem.readdirplus(request, node: folder.node, page: page)
-            } else {
-                filesystem.readdir(request, node: folder.node, page: page)
-            }
-        }
+        let answer = try await ask { filesystem.readdir($0, node: folder.node, page: page) }
         guard case .listing(let entries) = answer else { throw Misfit(answer: answer) }
         return try entries.map { entry in
             guard let kind = entry.kind else { throw ModelErrno(EIO) }
@@ -253,18 +247,8 @@ final class ModelFilesystem: ModelSubject {
 
     // MARK: Changes
 
-    func modify(_ modification: ModelModification, _ path: [String]) async throws -> ModelErrno? {
-        // The filesystem has no operation for the other modifications, because the module `Fuse` itself rejects them.
-        guard modification == .removeAttribute else { return nil }
-        do {
-            try await trying(path) { node, _ in
-                _ = try await ask { filesystem.removexattr($0, node: node, name: "user.podfs.played") }
-            }
-            return ModelErrno(0)
-        } catch let error as ModelErrno {
-            return error
-        }
-    }
+    /// The filesystem has no operation for modifications, because the module `Fuse` itself rejects them.
+    func modify(_ modification: ModelModification, _ path: [String]) async throws -> ModelErrno? { nil }
 
     // MARK: The mount
 

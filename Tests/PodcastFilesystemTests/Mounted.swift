@@ -215,13 +215,7 @@ final class Mounted: Sendable {
         _ node: NodeID, _ handle: Fuse.FileHandle, from offset: UInt64 = 0, size: Int = 65_536, plus: Bool = true
     ) -> [RecordedReply.ListedEntry]? {
         let page = DirectoryPage(handle: handle, offset: offset, size: size, withAttributes: plus)
-        let reply = request {
-            if plus {
-                filesystem.readdirplus($0, node: node, page: page)
-            } else {
-                filesystem.readdir($0, node: node, page: page)
-            }
-        }
+        let reply = request { filesystem.readdir($0, node: node, page: page) }
         guard case .listing(let entries)? = reply.answer else { return nil }
         return entries
     }

@@ -23,7 +23,7 @@ struct SharedFeedFileTests {
         guard case .bytes(let bytes)? = mounted.read(entry.node, handle, 0, 1 << 20).answer else {
             throw Mounted.MissingEntry(name: "\(folder)/feed.xml")
         }
-        return (String(decoding: bytes, as: UTF8.self), Int64(entry.attributes.modified.seconds))
+        return (String(decoding: bytes, as: UTF8.self), entry.attributes.modified)
     }
 
     @Test func renamingAShowMovesTheTimeOfTheFeedsThatContainItsFolder() async throws {

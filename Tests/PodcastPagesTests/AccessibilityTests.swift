@@ -33,8 +33,10 @@ struct AccessibilityTests {
                     season: number / 4, notes: "<h5>N</h5><h1>M</h1>"))
         }
         let task = StatusReport.Task(
-            id: 1, kind: "download", path: "S/a.mp3", state: .running, received: 1, expected: 2, rate: 1, error: "e",
-            started: 0)
+            TaskInfo(
+                id: 1, kind: .download, path: "S/a.mp3", episode: nil, state: .running, received: 1, expected: 2,
+                rate: 1, error: "e",
+                started: 0), now: 0)
         let ended = [StatusPage.Ended(path: "S/a.mp3", time: 0)]
         let episode = Episode(id: 1, podcast: 1, name: "E.mp3", title: "E", url: "https://a.example/1.mp3")
         var pages = [

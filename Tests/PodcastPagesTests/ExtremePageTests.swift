@@ -35,9 +35,10 @@ import Transfers
                 ]
                 #expect(texts.allSatisfy { !$0.isEmpty })
                 let task = StatusReport.Task(
-                    id: TaskID(moment), kind: "download", path: "p", state: .running, received: moment,
-                    expected: ExtremeNumbers.integers.randomElement(using: &dice), rate: duration, error: nil,
-                    started: moment)
+                    TaskInfo(
+                        id: TaskID(moment), kind: .download, path: "p", episode: nil, state: .running, received: moment,
+                        expected: ExtremeNumbers.integers.randomElement(using: &dice), rate: duration, error: nil,
+                        started: moment), now: 0)
                 var report = StatusReport(tasks: [task, task])
                 report.skipped = ["s"]
                 #expect(report.text.hasSuffix("skipped: s\n") && !report.jsonBytes.isEmpty)

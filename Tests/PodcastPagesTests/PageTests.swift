@@ -204,9 +204,11 @@ struct ShowPageTests {
         expectHarmless(text(ViewPage(folder: nasty, [heard], shows: [1: show]).bytes))
         expectHarmless(page(show, Array(repeating: episode, count: ShowPage.rowLimit + 2)))
         let task = StatusReport.Task(
-            id: 1, kind: "download", path: "\(nasty)/\(name)", state: .running, received: -5, expected: .max,
-            rate: 1e300,
-            error: nasty, started: 0)
+            TaskInfo(
+                id: 1, kind: .download, path: "\(nasty)/\(name)", episode: nil, state: .running, received: -5,
+                expected: .max,
+                rate: 1e300,
+                error: nasty, started: 0), now: 0)
         expectHarmless(text(StatusPage(StatusReport(tasks: [task]), rates: [1, .infinity, 2]).bytes))
         let ended = [StatusPage.Ended(path: nasty, time: .min + 9, size: .max, error: nasty)]
         expectHarmless(text(StatusPage(StatusReport(tasks: []), rates: [], ended: ended, now: 5).bytes))

@@ -1,4 +1,5 @@
 import Foundation
+import PodcastProtocol
 import Testing
 import Transfers
 
@@ -10,8 +11,10 @@ struct StatusReportTests {
         expected: Int64? = 1_000, rate: Double? = 3, error: String? = nil
     ) -> StatusReport.Task {
         StatusReport.Task(
-            id: id, kind: "download", path: path, state: state, received: received, expected: expected, rate: rate,
-            error: error, started: 1_795_168_800)
+            TaskInfo(
+                id: id, kind: .download, path: path, episode: nil, state: state, received: received, expected: expected,
+                rate: rate,
+                error: error, started: 1_795_168_800), now: 0)
     }
 
     private func json(_ report: StatusReport) throws -> [String: Any] {
@@ -215,8 +218,10 @@ struct StatusPageTests {
         -> StatusReport.Task
     {
         StatusReport.Task(
-            id: id, kind: "download", path: "Show/Ep \(id).mp3", state: state, received: 523, expected: expected,
-            rate: state == .running ? 100 : nil, error: error, started: 0)
+            TaskInfo(
+                id: id, kind: .download, path: "Show/Ep \(id).mp3", episode: nil, state: state, received: 523,
+                expected: expected,
+                rate: state == .running ? 100 : nil, error: error, started: 0), now: 0)
     }
 
     private func text(of page: StatusPage) -> String { String(decoding: page.bytes, as: UTF8.self) }

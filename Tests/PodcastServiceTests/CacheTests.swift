@@ -228,7 +228,7 @@ struct CacheTests {
         try await download(1, with: daemon, client)
         let id = try daemon.episode(1).id
         #expect(try daemon.episode(1).lastOpened == nil)
-        client.connection.post(.opened, EpisodeReference(episode: id).payload)
+        client.connection.post(.opened, id.payload)
         try await waitUntil(description: "the open is recorded") { try daemon.episode(1).lastOpened != nil }
         await daemon.stop()
     }

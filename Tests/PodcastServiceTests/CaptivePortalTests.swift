@@ -52,7 +52,7 @@ import Transfers
     }
 
     private func refresh(_ client: ServiceClient) async throws -> [RefreshResult] {
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [])) else { return [] }
+        let results = try await client.perform(.refresh(podcasts: []), \.refreshed)
         return results
     }
 }

@@ -94,10 +94,7 @@ struct CredentialTests {
         // The next daemon still has the credentials.
         let next = try await home.start()
         let again = try await next.connect()
-        guard case .refreshed(let results) = try await again.perform(.refresh(podcasts: [])) else {
-            Issue.record("an unexpected reply")
-            return
-        }
+        let results = try await again.perform(.refresh(podcasts: []), \.refreshed)
         #expect(results.map(\.error) == [nil])
         // The credentials are removed with the show.
         _ = try await again.perform(.unsubscribe(podcast: podcast.id))
@@ -153,10 +150,7 @@ struct CredentialTests {
         let client = try await daemon.connect()
         try await client.subscribe(address)
         #expect(try daemon.episode(1).url == home.web.url("/1.mp3"))
-        guard case .text(let json) = try await client.perform(.inspect(url: address)) else {
-            Issue.record("an unexpected reply")
-            return
-        }
+        let json = try await client.perform(.inspect(url: address), \.text)
         #expect(json.contains(home.web.url("/1.mp3")) && !json.contains("hush"))
         await daemon.stop()
     }

@@ -38,11 +38,7 @@ struct FoundShowTests {
     func search(_ term: String, limit: Int = 50, _ client: ServiceClient) async throws -> (
         [FoundShow], [String]
     ) {
-        guard case .found(let shows, let problems) = try await client.perform(.search(term: term, limit: limit)) else {
-            Issue.record("nothing found")
-            return ([], [])
-        }
-        return (shows, problems)
+        try await client.perform(.search(term: term, limit: limit), \.found)
     }
 
     func folders(_ term: String, _ client: ServiceClient) async throws -> [FoundFolder] {

@@ -12,9 +12,7 @@ struct ImportTests {
 
     private func add(_ path: String, title: String? = nil, to client: ServiceClient) async throws -> ImportResult {
         let item = ImportItem(url: home.web.url(path), title: title, link: "https://site.example/")
-        guard case .imported(let result) = try await client.perform(.importShow(item)) else {
-            throw Failure(message: "another answer")
-        }
+        let result = try await client.perform(.importShow(item), \.imported)
         return result
     }
 
@@ -68,10 +66,7 @@ struct ImportTests {
         // A refresh adds the episodes; the name remains.
         home.publish("Other title", episodes: 3, path: "/down.xml")
         let id = try #require(try daemon.library.podcast(named: "My down.xml")).id
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [id])) else {
-            Issue.record("an unexpected reply")
-            return
-        }
+        let results = try await client.perform(.refresh(podcasts: [id]), \.refreshed)
         #expect(results == [RefreshResult(name: "My down.xml", added: 3)])
         let podcast = try #require(try daemon.library.podcast(id: id))
         #expect(podcast.state == Podcast.active && podcast.title == "Other title" && podcast.episodes == 3)
@@ -178,10 +173,7 @@ struct ImportTests {
         }
         let show = try #require(try daemon.library.podcast(named: "One"))
         #expect(try #require(show.nextRefresh) > Int64(Date().timeIntervalSince1970) + 7_000)
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [show.id])) else {
-            Issue.record("an unexpected reply")
-            return
-        }
+        let results = try await client.perform(.refresh(podcasts: [show.id]), \.refreshed)
         let error = try #require(results.first?.error)
         #expect(error.contains("accepts no requests"))
         #expect(error.split(separator: " ").contains { Int($0) ?? 0 > 7_000 }, "\(error)")

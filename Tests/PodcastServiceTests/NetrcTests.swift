@@ -66,10 +66,7 @@ struct NetrcTests {
                 continue
             }
         }
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [show])) else {
-            Issue.record("an unexpected reply")
-            return
-        }
+        let results = try await client.perform(.refresh(podcasts: [show]), \.refreshed)
         #expect(results.allSatisfy { $0.error == nil })
         #expect(fields(home.web).allSatisfy { $0 == field })
         #expect(Set(other.requests.map(\.path)).isSuperset(of: ["/2.mp3", "/cover.jpg", "/c.json", "/page2.xml"]))

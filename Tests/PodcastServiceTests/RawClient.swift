@@ -62,12 +62,3 @@ final class RawClient: Sendable {
         return frame
     }
 }
-
-/// A thread-safe list of entries, in the order in which they were added.
-final class Journal<Entry: Sendable>: Sendable {
-    private let content = Mutex<[Entry]>([])
-
-    func append(_ entry: Entry) { content.withLock { $0.append(entry) } }
-
-    var entries: [Entry] { content.withLock { $0 } }
-}

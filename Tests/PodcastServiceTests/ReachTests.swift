@@ -144,10 +144,7 @@ struct ReachTests {
         try trap.start(on: port)
         try home.directory.write("address", text: "127.0.0.2")
         home.web.stop()
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [show.id])) else {
-            Issue.record("an unexpected reply")
-            return
-        }
+        let results = try await client.perform(.refresh(podcasts: [show.id]), \.refreshed)
         #expect(
             results.first?.error?
                 .contains("feed.example is on this computer, but the address that led to it is not") == true,

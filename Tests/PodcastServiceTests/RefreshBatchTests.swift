@@ -44,10 +44,7 @@ struct RefreshBatchTests {
     }
 
     private func refresh(_ client: ServiceClient, _ podcasts: ShowID...) async throws -> [RefreshResult] {
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: podcasts)) else {
-            Issue.record("not refreshed")
-            return []
-        }
+        let results = try await client.perform(.refresh(podcasts: podcasts), \.refreshed)
         return results
     }
 

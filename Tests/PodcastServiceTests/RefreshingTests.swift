@@ -13,10 +13,7 @@ struct RefreshingTests {
     init() throws { home = try ServiceHome() }
 
     private func refresh(_ client: ServiceClient, _ podcasts: ShowID...) async throws -> [RefreshResult] {
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: podcasts)) else {
-            Issue.record("not refreshed")
-            return []
-        }
+        let results = try await client.perform(.refresh(podcasts: podcasts), \.refreshed)
         return results
     }
 

@@ -30,7 +30,7 @@ struct SchedulingTests {
     }
 
     private func refresh(_ client: ServiceClient, _ shows: [ShowID] = []) async throws -> [RefreshResult] {
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: shows)) else { return [] }
+        let results = try await client.perform(.refresh(podcasts: shows), \.refreshed)
         return results
     }
 

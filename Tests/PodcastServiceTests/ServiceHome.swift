@@ -130,6 +130,10 @@ struct ServiceClient: Sendable {
     @discardableResult
     func perform(_ command: Command) async throws -> Reply { try await connection.perform(command) }
 
+    func perform<Value>(_ command: Command, _ part: (Reply) -> Value?) async throws -> Value {
+        try await connection.perform(command, part)
+    }
+
     /// Returns the failure of a command. Records an issue and returns `nil` if the command succeeds.
     func failure(of command: Command) async -> Failure? {
         await #expect(throws: Failure.self) { try await connection.perform(command) }
@@ -148,7 +152,7 @@ struct ServiceClient: Sendable {
         return try #require(Grant(payload: frame.payload))
     }
 
-    func close(_ episode: EpisodeID) { connection.post(.close, EpisodeReference(episode: episode).payload) }
+    func close(_ episode: EpisodeID) { connection.post(.close, episode.payload) }
 
     func read(_ episode: EpisodeID, _ range: Range<Int64>, generation: Int = 1) async throws -> Grant {
         let request = ReadRequest(episode: episode, generation: generation, range: range)
@@ -158,19 +162,13 @@ struct ServiceClient: Sendable {
     }
 
     func tasks() async throws -> [TaskInfo] {
-        guard case .tasks(let tasks) = try await perform(.tasks) else {
-            Issue.record("no tasks")
-            return []
-        }
+        let tasks = try await perform(.tasks, \.tasks)
         return tasks
     }
 
     @discardableResult
     func act(_ action: TaskAction, _ episodes: EpisodeID...) async throws -> (count: Int, problems: [String]) {
-        guard case .acted(let count, let problems) = try await perform(.act(action, episodes: episodes)) else {
-            Issue.record("not acted")
-            return (0, [])
-        }
+        let (count, problems) = try await perform(.act(action, episodes: episodes), \.acted)
         return (count, problems)
     }
 

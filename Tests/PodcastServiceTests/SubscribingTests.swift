@@ -186,10 +186,7 @@ struct SubscribingTests {
         home.publish("Show", episodes: 2)
         let daemon = try await home.start()
         let client = try await daemon.connect()
-        guard case .text(let text) = try await client.perform(.inspect(url: home.web.url("/feed.xml"))) else {
-            Issue.record("no text")
-            return
-        }
+        let text = try await client.perform(.inspect(url: home.web.url("/feed.xml")), \.text)
         let value = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
         #expect(value?["title"] as? String == "Show")
         #expect((value?["items"] as? [[String: Any]])?.count == 2)
@@ -231,7 +228,7 @@ struct SubscribingTests {
         try await client.subscribe(home.web.url("/feed.xml"))
         let episode = try daemon.episode(1)
         func paths() async throws -> [String] {
-            guard case .tasks(let tasks) = try await client.perform(.tasks) else { return [] }
+            let tasks = try await client.perform(.tasks, \.tasks)
             return tasks.map(\.path)
         }
         _ = try await client.perform(.act(.suspend, episodes: [episode.id]))

@@ -117,16 +117,10 @@ import Transfers
         #expect(try #require(try daemon.library.podcast(id: bad)?.nextRefresh) >= now + 86_000)
         #expect(skipped() == [WorkItem(.refresh, id: bad.rawValue)])
 
-        guard case .refreshed(let all) = try await second.perform(.refresh(podcasts: [])) else {
-            Issue.record("an unexpected reply")
-            return
-        }
+        let all = try await second.perform(.refresh(podcasts: []), \.refreshed)
         #expect(all.first { $0.name == "Bad" }?.error?.contains("podfs refresh Bad") == true)
         #expect(web.requests(for: "/bad.xml").isEmpty)
-        guard case .refreshed(let one) = try await second.perform(.refresh(podcasts: [bad])) else {
-            Issue.record("an unexpected reply")
-            return
-        }
+        let one = try await second.perform(.refresh(podcasts: [bad]), \.refreshed)
         #expect(one == [RefreshResult(name: "Bad", added: 0)])
         #expect(web.requests(for: "/bad.xml").count == 1 && skipped().isEmpty)
         await daemon.stop()
@@ -184,10 +178,7 @@ import Transfers
         die(under: WorkItem(.sync))
         let daemon = try await home.start()
         let second = try await daemon.connect()
-        guard case .sync(let status) = try await second.perform(.syncStatus) else {
-            Issue.record("an unexpected reply")
-            return
-        }
+        let status = try await second.perform(.syncStatus, \.sync)
         #expect(try #require(status.nextSync) >= now + 86_000)
         #expect(skipped() == [WorkItem(.sync)])
         try await second.perform(.syncNow(despiteHold: true))

@@ -42,8 +42,13 @@ package final class ChildProcess: Sendable {
         let standardError = try Pipe()
         try standardInput.fill(input)
         processIdentifier = try Self.spawn(
-            executable, arguments, environment: environment ?? ProcessInfo.processInfo.environment,
-            streams: [standardInput.readEnd, standardOutput.writeEnd, standardError.writeEnd])
+            executable, arguments, environment: environment ?? ProcessInfo.processInfo.environment
+        ) { actions in
+            let streams = [standardInput.readEnd, standardOutput.writeEnd, standardError.writeEnd]
+            for (number, descriptor) in streams.enumerated() {
+                posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
+            }
+        }
         standardOutput.closeWriteEnd()
         standardError.closeWriteEnd()
         monitor = try ProcessMonitor(processIdentifier, standardOutput, standardError)
@@ -113,15 +118,17 @@ package final class ChildProcess: Sendable {
 
     // MARK: Spawning
 
-    private static func spawn(
-        _ executable: String, _ arguments: [String], environment: [String: String], streams: [Int32]
+    /// Starts a program, which inherits only the descriptors 0, 1 and 2.
+    ///
+    /// - Parameter arrange: Adds the actions that open these descriptors in the child.
+    static func spawn(
+        _ executable: String, _ arguments: [String], environment: [String: String], startsSession: Bool = false,
+        _ arrange: (inout posix_spawn_file_actions_t) -> Void
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        for (number, descriptor) in streams.enumerated() {
-            posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
-        }
+        arrange(&actions)
         // glibc's posix_spawn accepts closing a descriptor that is no longer open.
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
             if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
@@ -137,7 +144,9 @@ package final class ChildProcess: Sendable {
         sigfillset(&all)
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        let setSession: Int32 = startsSession ? 0x80 : 0  // POSIX_SPAWN_SETSID, spawn.h
+        posix_spawnattr_setflags(
+            &attributes, Int16(setSession | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)))
 
         let argumentStrings = ([executable] + arguments).map { strdup($0) } + [nil]
         let environmentStrings = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]

@@ -32,42 +32,23 @@ package final class PseudoTerminal: Sendable {
         }
         let device = "/dev/pts/\(number)"
         Self.resize(master, columns, rows)
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        // The first terminal that the leader of a session opens becomes its controlling terminal.
-        posix_spawn_file_actions_addopen(&actions, 0, device, O_RDWR, 0)
-        if let standardOutput {
-            posix_spawn_file_actions_addopen(&actions, 1, standardOutput, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        } else {
-            posix_spawn_file_actions_adddup2(&actions, 0, 1)
-        }
-        posix_spawn_file_actions_adddup2(&actions, 0, 2)
-        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-            if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
-        }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        var all = sigset_t()
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        let setSession: Int32 = 0x80  // POSIX_SPAWN_SETSID, spawn.h
-        let flags = setSession | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
-        posix_spawnattr_setflags(&attributes, Int16(flags))
-        let argv = ([executable] + arguments).map { strdup($0) } + [nil]
-        let envp = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for string in argv + envp { free(string) } }
-        var child: pid_t = 0
-        let code = posix_spawn(&child, executable, &actions, &attributes, argv, envp)
-        guard code == 0 else {
+        do {
+            processIdentifier = try ChildProcess.spawn(
+                executable, arguments, environment: environment, startsSession: true
+            ) { actions in
+                // The first terminal that the leader of a session opens becomes its controlling terminal.
+                posix_spawn_file_actions_addopen(&actions, 0, device, O_RDWR, 0)
+                if let standardOutput {
+                    posix_spawn_file_actions_addopen(&actions, 1, standardOutput, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+                } else {
+                    posix_spawn_file_actions_adddup2(&actions, 0, 1)
+                }
+                posix_spawn_file_actions_adddup2(&actions, 0, 2)
+            }
+        } catch {
             close(master)
-            throw SystemCallError("posix_spawn \(executable)", code: code)
+            throw error
         }
-        processIdentifier = child
         // The thread has a descriptor of its own, because it may still read after the object was released and `master`
         // was closed. The number of `master` may then belong to another file.
         let output = fcntl(master, F_DUPFD_CLOEXEC, 0)

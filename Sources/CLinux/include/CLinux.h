@@ -68,6 +68,9 @@ ssize_t clinux_copy_file_range(int from, int to, size_t count);
 /// them does not exist, EINVAL or ENOSYS if the file system does not support the exchange.
 int clinux_exchange(const char *one, const char *other);
 
+/// The commit from which the program was built, from Package.swift; empty if it is unknown.
+const char *clinux_commit(void);
+
 /// dl_iterate_phdr(3): calls `body` for each PT_LOAD segment of the program and its libraries, and of the vDSO, which
 /// is not mapped from a file. `object` is the library's name, `size` the segment's number of bytes in the file, `flags`
 /// PF_R, PF_W and PF_X.

@@ -1,6 +1,7 @@
-/// The options after `-o`, grouped by their consumer. See mount(8) and mount.fuse3(8).
+/// The options of a mount: those after `-o`, grouped by their consumer. See mount(8) and mount.fuse3(8).
 package struct MountOptions: Sendable, Equatable {
-    /// The options for libfuse and the kernel that have no property below.
+    /// The options for libfuse and the kernel that have no property below. `ro` and `default_permissions` are not among
+    /// them, because setxattr has to reach the filesystem.
     package var kernel: [String] = []
     /// The source, shown in the first column of `mount` and `df`; from `fsname=`.
     package var fsname: String?
@@ -52,9 +53,25 @@ package struct MountOptions: Sendable, Equatable {
         if !passthrough { options.append("no_passthrough") }
         if probe != .list { options.append("probe=\(probe.rawValue)") }
         for (name, value) in [("fsname", fsname), ("subtype", subtype), ("uid", uid), ("gid", gid)] {
-            if let value { options.append("\(name)=\(SessionOptions.escaped(value))") }
+            if let value { options.append("\(name)=\(Self.escaped(value))") }
         }
         return options.joined(separator: ",")
+    }
+
+    /// The arguments of `fuse_session_new` after the program's name.
+    var arguments: [String] {
+        let names = [("fsname", fsname), ("subtype", subtype)].compactMap { name, value in
+            value.map { "\(name)=\(Self.escaped($0))" }
+        }
+        return (names + (allowOther ? ["allow_other"] : []) + kernel).flatMap { ["-o", $0] }
+    }
+
+    /// The value of `max_read=N`. libfuse needs the same number when it negotiates with the kernel.
+    var maxRead: UInt32? { kernel.last { $0.hasPrefix("max_read=") }.flatMap { UInt32($0.dropFirst(9)) } }
+
+    /// Escapes commas, at which libfuse splits the options, and backslashes, its escape character (`fuse_opt.c`).
+    private static func escaped(_ value: String) -> String {
+        value.reduce(into: "") { $0 += $1 == "," || $1 == "\\" ? "\\\($1)" : "\($1)" }
     }
 
     private mutating func apply(_ option: String, ignoresUnknown: Bool) throws(Refusal) {

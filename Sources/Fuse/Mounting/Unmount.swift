@@ -5,16 +5,16 @@ internal import Platform
 /// Unmounting of FUSE filesystems.
 package enum Unmount {
     /// Unmounts the filesystem at `path`; with `detach` even if it is busy. It is not an error if umount2(2) reports
-    /// that nothing is mounted there. Errors: `.busy`, `.unmount`.
+    /// that nothing is mounted there. The error has `isBusy` if the filesystem is busy.
     package static func perform(_ path: String, detach: Bool) throws(SessionError) {
         let flags = Int32(UMOUNT_NOFOLLOW) | (detach ? Int32(MNT_DETACH) : 0)
         if umount2(path, flags) == 0 { return }
         switch errno {
         case EPERM: try throughHelper(path, detach: detach)
-        case EBUSY: throw SessionError(.busy, "\(path) is in use")
+        case EBUSY: throw SessionError("\(path) is in use", isBusy: true)
         // Another process has unmounted it in the meantime.
         case EINVAL, ENOENT: return
-        case let code: throw SessionError(.unmount, "cannot unmount \(path): \(errnoText(code))")
+        case let code: throw SessionError("cannot unmount \(path): \(errnoText(code))")
         }
     }
 
@@ -29,13 +29,13 @@ package enum Unmount {
             status = waitForExit(of: try ProcessSpawner("fusermount3", arguments, environment: [:]).start())
         } catch {
             throw SessionError(
-                .unmount, "cannot unmount \(path): fusermount3 cannot be run (\(error)); install the package fuse3")
+                "cannot unmount \(path): fusermount3 cannot be run (\(error)); install the package fuse3")
         }
         if status == 0 || MountEntry.at(path)?.device != before { return }
         // fusermount3 does not report the reason. If the user owns the mount, the only reason is that it is busy.
         throw detach
-            ? SessionError(.unmount, "cannot unmount \(path): fusermount3 failed")
-            : SessionError(.busy, "\(path) is in use")
+            ? SessionError("cannot unmount \(path): fusermount3 failed")
+            : SessionError("\(path) is in use", isBusy: true)
     }
 
     /// Aborts a FUSE connection, so that every request to the mount fails with ECONNABORTED. Does nothing if fusectl is
@@ -63,7 +63,13 @@ enum WakeSignal {
         sigaction(number, &action, nil)
     }()
 
-    static func install() {
-        _ = installed
+    static func install() { _ = installed }
+
+    /// Unblocks the signal for the calling thread. Threads inherit the mask of their creator, which may block it.
+    static func unblock() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, number)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 }

@@ -1,17 +1,5 @@
 import Glibc
 
-/// A point in Unix time. The corresponding C type is `struct timespec`.
-package struct Timestamp: Sendable, Hashable {
-    package var seconds: Int64
-    /// Between 0 and 999,999,999.
-    package var nanoseconds: Int32
-
-    package init(seconds: Int64, nanoseconds: Int32 = 0) {
-        self.seconds = seconds
-        self.nanoseconds = nanoseconds
-    }
-}
-
 /// The file types of a read-only filesystem: the type bits of `st_mode`, see inode(7).
 package enum FileKind: Sendable, Hashable {
     case directory
@@ -52,14 +40,15 @@ package struct Attributes: Sendable, Hashable {
     package var blockSize: Int32
     package var uid: UInt32
     package var gid: UInt32
-    package var accessed: Timestamp
-    package var modified: Timestamp
-    package var changed: Timestamp
+    /// Times in seconds of Unix time.
+    package var accessed: Int64
+    package var modified: Int64
+    package var changed: Int64
 
     package init(
         inode: UInt64, kind: FileKind, permissions: UInt16, links: UInt32 = 1, size: Int64 = 0, blocks: Int64 = 0,
-        blockSize: Int32 = 4096, uid: UInt32 = 0, gid: UInt32 = 0, accessed: Timestamp = Timestamp(seconds: 0),
-        modified: Timestamp = Timestamp(seconds: 0), changed: Timestamp = Timestamp(seconds: 0)
+        blockSize: Int32 = 4096, uid: UInt32 = 0, gid: UInt32 = 0, accessed: Int64 = 0, modified: Int64 = 0,
+        changed: Int64 = 0
     ) {
         self.inode = inode
         self.kind = kind
@@ -85,15 +74,9 @@ package struct Attributes: Sendable, Hashable {
         status.st_blksize = blksize_t(blockSize)
         status.st_uid = uid
         status.st_gid = gid
-        status.st_atim = timespec(accessed)
-        status.st_mtim = timespec(modified)
-        status.st_ctim = timespec(changed)
+        status.st_atim.tv_sec = time_t(accessed)
+        status.st_mtim.tv_sec = time_t(modified)
+        status.st_ctim.tv_sec = time_t(changed)
         return status
-    }
-}
-
-extension timespec {
-    fileprivate init(_ timestamp: Timestamp) {
-        self.init(tv_sec: time_t(timestamp.seconds), tv_nsec: Int(timestamp.nanoseconds))
     }
 }

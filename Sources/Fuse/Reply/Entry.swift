@@ -4,10 +4,8 @@ internal import CFuse
 ///
 /// The corresponding C type is `struct fuse_entry_param`.
 package struct Entry: Sendable, Hashable {
+    /// The node's id. The filesystem does not reuse ids, so `generation` of the C type stays 0.
     package var node: NodeID
-    /// A number that distinguishes files that had the same node id at different times. Only NFS export needs it. It can
-    /// stay 0 if node ids are never reused.
-    package var generation: UInt64
     package var attributes: Attributes
     /// The time in seconds for which the kernel may cache the attributes.
     package var attributeTimeout: Double
@@ -15,10 +13,9 @@ package struct Entry: Sendable, Hashable {
     package var entryTimeout: Double
 
     package init(
-        node: NodeID, generation: UInt64 = 0, attributes: Attributes, attributeTimeout: Double, entryTimeout: Double
+        node: NodeID, attributes: Attributes, attributeTimeout: Double, entryTimeout: Double
     ) {
         self.node = node
-        self.generation = generation
         self.attributes = attributes
         self.attributeTimeout = attributeTimeout
         self.entryTimeout = entryTimeout
@@ -37,7 +34,6 @@ package struct Entry: Sendable, Hashable {
     var parameters: fuse_entry_param {
         var parameters = fuse_entry_param()
         parameters.ino = node.rawValue
-        parameters.generation = generation
         parameters.attr = attributes.status
         parameters.attr_timeout = attributeTimeout
         parameters.entry_timeout = entryTimeout
@@ -51,15 +47,15 @@ package struct OpenReply: Sendable, Hashable {
     package var handle: FileHandle
     /// Whether reads bypass the page cache and may go beyond the size in the attributes. read(2) then returns as many
     /// bytes as the reply has. Must not be mixed with cached handles of the same node.
-    package var directIO: Bool
+    package var directIO = false
     /// Whether the node's cached pages (a folder's cached names) stay valid. Otherwise the open drops them.
-    package var keepCache: Bool
+    package var keepCache = false
     /// Whether close(2) sends no flush request for this handle.
-    package var noFlush: Bool
+    package var noFlush = false
     /// Whether the kernel caches the names read through this handle, and lists from that cache; for opendir only.
     /// Cached names carry no attributes: the kernel gets the attributes from its cached lookups, or sends new lookups.
     /// Since Linux 4.20; older kernels ignore it.
-    package var cacheReaddir: Bool
+    package var cacheReaddir = false
     /// The id of the file that the kernel reads itself for this handle; for open only. Reads of the handle do not reach
     /// the filesystem, but with `directIO` all of them do. Cached pages are dropped even with `keepCache`.
     ///
@@ -67,17 +63,7 @@ package struct OpenReply: Sendable, Hashable {
     /// handle cannot be opened while a cached one is open. The kernel fails an open that breaks these rules with EIO.
     package var backing: BackingID?
 
-    package init(
-        handle: FileHandle = FileHandle(rawValue: 0), directIO: Bool = false, keepCache: Bool = false,
-        noFlush: Bool = false, cacheReaddir: Bool = false, backing: BackingID? = nil
-    ) {
-        self.handle = handle
-        self.directIO = directIO
-        self.keepCache = keepCache
-        self.noFlush = noFlush
-        self.cacheReaddir = cacheReaddir
-        self.backing = backing
-    }
+    package init(handle: FileHandle) { self.handle = handle }
 
     var fileInfo: fuse_file_info {
         var info = fuse_file_info()

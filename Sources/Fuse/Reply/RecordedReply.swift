@@ -1,5 +1,6 @@
 internal import CFuse
 import Glibc
+import Synchronization
 package import SystemPackage
 
 /// A test double of the kernel: creates requests and records their replies.
@@ -33,7 +34,7 @@ package final class RecordedReply: Sendable {
         var handler: (@Sendable () -> Void)?
     }
 
-    private let state = Monitor(State())
+    private let state = Mutex(State())
 
     private let refuses: Bool
 
@@ -55,11 +56,6 @@ package final class RecordedReply: Sendable {
 
     /// Whether the request was dropped without a reply; `answer` is then EIO.
     package var wasDropped: Bool { state.withLock { $0.wasDropped } }
-
-    /// Waits for the reply, which another thread may send; `nil` after `seconds` without one. Blocks the thread.
-    package func waitForAnswer(seconds: Int = 30) -> Answer? {
-        state.wait(milliseconds: seconds * 1_000) { $0.answer }
-    }
 
     /// Interrupts the caller, like a signal. A handler registered later is called immediately.
     package func interrupt() {

@@ -7,20 +7,17 @@ import SystemPackage
 /// wait parks its request (`ParkedRequest`) and returns, since the number of threads is fixed. Every request must be
 /// answered, by one of the "valid replies" or by `reply(error:)`, which is always valid.
 ///
-/// The binding itself answers setattr, mknod, mkdir, unlink, rmdir, symlink, rename, link, create, write, fallocate and
-/// copy_file_range, and open for writing, with EROFS. It replies ENOSYS to lseek, after which the kernel treats every
-/// file as data up to its size (SEEK_DATA, SEEK_HOLE) and sends no further request. The kernel handles file locks.
+/// The binding itself answers setattr, mknod, mkdir, unlink, rmdir, symlink, rename, link, create, write, fallocate,
+/// copy_file_range and removexattr, and open for writing, with EROFS. It replies ENOSYS to flush, which the kernel
+/// treats as success, and to lseek, after which the kernel treats every file as data up to its size (SEEK_DATA,
+/// SEEK_HOLE); it sends no further request of the kind. The kernel handles file locks.
 ///
 /// A name that is not valid UTF-8 does not reach the operations: the reply is ENOENT for a file, ENODATA for an
 /// attribute, and EINVAL to setxattr. Swift compares strings by canonical equivalence and the kernel by bytes, so a
 /// filesystem must compare names by `utf8`.
 package protocol FilesystemOperations: Sendable {
     /// Called when the kernel negotiates the session; it sends no other request before this returns. Needs no reply.
-    func initialize(_ connection: Connection)
-
-    /// Called at the end of the session; no operation is called afterwards. Requests still parked may be answered or
-    /// dropped.
-    func destroy()
+    func initialize()
 
     /// Looks up a name in a folder. The reply increments the lookup count of the entry's node, unless the entry is
     /// negative (the name does not exist).
@@ -42,7 +39,7 @@ package protocol FilesystemOperations: Sendable {
     /// Valid replies: `reply(attributes:timeout:)`.
     func getattr(_ request: consuming Request, node: NodeID, handle: FileHandle?)
 
-    /// Reads a symbolic link. The default replies EINVAL.
+    /// Reads a symbolic link.
     ///
     /// Valid replies: `reply(link:)`.
     func readlink(_ request: consuming Request, node: NodeID)
@@ -57,131 +54,51 @@ package protocol FilesystemOperations: Sendable {
     /// Valid replies: `reply(bytes:)`, `reply(upTo:fill:)`.
     func read(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, size: Int)
 
-    /// Called when one of the descriptors of an open file is closed. The default replies ENOSYS, which the kernel
-    /// treats as success; it then sends no further flush.
-    ///
-    /// Valid replies: `replyDone()`.
-    func flush(_ request: consuming Request, node: NodeID, handle: FileHandle)
-
     /// Called when the last descriptor of an open file is closed: once for each open reply that the kernel accepted.
-    /// The default only replies.
     ///
     /// Valid replies: `replyDone()`. The kernel ignores an error.
     func release(_ request: consuming Request, node: NodeID, handle: FileHandle)
 
-    /// Opens a folder for listing. The default opens every folder with the handle 0.
+    /// Opens a folder for listing.
     ///
     /// Valid replies: `reply(open:)`, which returns whether a releasedir will follow.
     func opendir(_ request: consuming Request, node: NodeID)
 
-    /// Lists names starting at `page.offset`.
+    /// Lists names starting at `page.offset`; for readdirplus with their nodes and attributes, like a lookup of each.
+    /// The buffer of `reply(listing:_:)` writes each entry in the form that the kernel has requested.
     ///
     /// Valid replies: `reply(listing:_:)`.
     func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage)
 
-    /// Lists names with their nodes and attributes, like a lookup of each. The default calls `readdir`: the buffer of
-    /// `reply(listing:_:)` writes each entry in the form that the kernel has requested.
-    ///
-    /// Valid replies: `reply(listing:_:)`.
-    func readdirplus(_ request: consuming Request, node: NodeID, page: DirectoryPage)
-
-    /// Called when a folder's listing is closed: once for each opendir reply that the kernel accepted. The default only
-    /// replies.
+    /// Called when a folder's listing is closed: once for each opendir reply that the kernel accepted.
     ///
     /// Valid replies: `replyDone()`.
     func releasedir(_ request: consuming Request, node: NodeID, handle: FileHandle)
 
-    /// Returns the filesystem's size and free space. The default describes an empty one.
+    /// Returns the filesystem's size and free space.
     ///
     /// Valid replies: `reply(statistics:)`.
     func statfs(_ request: consuming Request, node: NodeID)
 
     /// Reads an extended attribute; `capacity` 0 requests its size. The kernel does not cache extended attributes, so
-    /// every getxattr(2) arrives here. The default replies ENOSYS: there are no extended attributes, and the kernel
-    /// sends no further request.
+    /// every getxattr(2) arrives here.
     ///
     /// Valid replies: `reply(value:capacity:)`; ENODATA if the attribute does not exist.
     func getxattr(_ request: consuming Request, node: NodeID, name: String, capacity: Int)
 
-    /// Sets an extended attribute; `flags` are those of setxattr(2). The default replies EROFS. `value` is valid during
-    /// the call only.
+    /// Sets an extended attribute; `flags` are those of setxattr(2). `value` is valid during the call only.
     ///
     /// Valid replies: `replyDone()`.
     func setxattr(
         _ request: consuming Request, node: NodeID, name: String, value: UnsafeRawBufferPointer, flags: Int32)
 
-    /// Lists the names of the extended attributes; `capacity` 0 requests the list's size. The default replies ENOSYS.
+    /// Lists the names of the extended attributes; `capacity` 0 requests the list's size.
     ///
     /// Valid replies: `reply(attributeNames:capacity:)`.
     func listxattr(_ request: consuming Request, node: NodeID, capacity: Int)
 
-    /// Removes an extended attribute. The default replies EROFS.
-    ///
-    /// Valid replies: `replyDone()`.
-    func removexattr(_ request: consuming Request, node: NodeID, name: String)
-
-    /// Checks access for access(2) and chdir(2); `mask` has the bits R_OK, W_OK and X_OK. The default replies ENOSYS,
-    /// after which the kernel allows everything and sends no further request: open and lookup then have to check
-    /// access.
+    /// Checks access for access(2) and chdir(2); `mask` has the bits R_OK, W_OK and X_OK.
     ///
     /// Valid replies: `replyDone()`; EACCES or EROFS.
     func access(_ request: consuming Request, node: NodeID, mask: Int32)
-}
-
-extension FilesystemOperations {
-    package func initialize(_ connection: Connection) {}
-
-    package func destroy() {}
-
-    package func forget(node: NodeID, count: UInt64) {}
-
-    package func readlink(_ request: consuming Request, node: NodeID) {
-        request.reply(error: .invalidArgument)
-    }
-
-    package func flush(_ request: consuming Request, node: NodeID, handle: FileHandle) {
-        request.reply(error: .noFunction)
-    }
-
-    package func release(_ request: consuming Request, node: NodeID, handle: FileHandle) {
-        request.replyDone()
-    }
-
-    package func opendir(_ request: consuming Request, node: NodeID) {
-        request.reply(open: OpenReply())
-    }
-
-    package func readdirplus(_ request: consuming Request, node: NodeID, page: DirectoryPage) {
-        readdir(request, node: node, page: page)
-    }
-
-    package func releasedir(_ request: consuming Request, node: NodeID, handle: FileHandle) {
-        request.replyDone()
-    }
-
-    package func statfs(_ request: consuming Request, node: NodeID) {
-        request.reply(statistics: FilesystemStatistics())
-    }
-
-    package func getxattr(_ request: consuming Request, node: NodeID, name: String, capacity: Int) {
-        request.reply(error: .noFunction)
-    }
-
-    package func setxattr(
-        _ request: consuming Request, node: NodeID, name: String, value: UnsafeRawBufferPointer, flags: Int32
-    ) {
-        request.reply(error: .readOnlyFileSystem)
-    }
-
-    package func listxattr(_ request: consuming Request, node: NodeID, capacity: Int) {
-        request.reply(error: .noFunction)
-    }
-
-    package func removexattr(_ request: consuming Request, node: NodeID, name: String) {
-        request.reply(error: .readOnlyFileSystem)
-    }
-
-    package func access(_ request: consuming Request, node: NodeID, mask: Int32) {
-        request.reply(error: .noFunction)
-    }
 }

@@ -20,18 +20,12 @@ enum OperationTable {
 
     private static func addNodes(_ table: inout fuse_lowlevel_ops) {
         // `table.destroy` is not set. The kernel sends FUSE_DESTROY for block devices only, and otherwise libfuse calls
-        // the callback when the session is freed, possibly much later. `Session.run(threads:)` calls the `destroy`
-        // operation instead.
+        // the callback when the session is freed, possibly much later.
         table.`init` = { userData, info in
             guard let userData, let info else { return }
             let core = SessionCore.of(userData: userData)
-            let isAdministrator = Privilege.isAdministrator
-            var connection = Connection(
-                negotiating: &info.pointee, options: core.options,
-                allowance: .current(isPrivileged: isAdministrator))
-            connection.passthrough = core.negotiatePassthrough(isAdministrator: isAdministrator)
-            core.requestParallelDirectories(info.pointee.want & UInt32(FUSE_CAP_PARALLEL_DIROPS) != 0)
-            core.operations.initialize(connection)
+            core.negotiate(&info.pointee, isAdministrator: Privilege.isAdministrator)
+            core.operations.initialize()
         }
         table.lookup = { request, parent, name in
             serve(request) { operations, request in
@@ -82,10 +76,6 @@ enum OperationTable {
                 $0.read($1, node: NodeID(rawValue: node), handle: handle(info), offset: Int64(offset), size: size)
             }
         }
-        table.flush = { request, node, info in
-            guard let info else { return }
-            serve(request) { $0.flush($1, node: NodeID(rawValue: node), handle: handle(info)) }
-        }
         table.release = { request, node, info in
             guard let info else { return }
             serve(request) { $0.release($1, node: NodeID(rawValue: node), handle: handle(info)) }
@@ -96,18 +86,8 @@ enum OperationTable {
         table.opendir = { request, node, _ in
             serve(request) { $0.opendir($1, node: NodeID(rawValue: node)) }
         }
-        table.readdir = { request, node, size, offset, info in
-            guard let info else { return }
-            let page = DirectoryPage(
-                handle: handle(info), offset: UInt64(bitPattern: Int64(offset)), size: size, withAttributes: false)
-            serve(request) { $0.readdir($1, node: NodeID(rawValue: node), page: page) }
-        }
-        table.readdirplus = { request, node, size, offset, info in
-            guard let info else { return }
-            let page = DirectoryPage(
-                handle: handle(info), offset: UInt64(bitPattern: Int64(offset)), size: size, withAttributes: true)
-            serve(request) { $0.readdirplus($1, node: NodeID(rawValue: node), page: page) }
-        }
+        table.readdir = { list($0, $1, $2, $3, $4, withAttributes: false) }
+        table.readdirplus = { list($0, $1, $2, $3, $4, withAttributes: true) }
         table.releasedir = { request, node, info in
             guard let info else { return }
             serve(request) { $0.releasedir($1, node: NodeID(rawValue: node), handle: handle(info)) }
@@ -132,12 +112,6 @@ enum OperationTable {
         table.listxattr = { request, node, capacity in
             serve(request) { $0.listxattr($1, node: NodeID(rawValue: node), capacity: capacity) }
         }
-        table.removexattr = { request, node, name in
-            serve(request) { operations, request in
-                guard let name = text(name) else { return request.reply(error: .noData) }
-                operations.removexattr(request, node: NodeID(rawValue: node), name: name)
-            }
-        }
     }
 
     /// Adds handlers for requests that would change the filesystem. Without them libfuse would reply ENOSYS, "function
@@ -154,6 +128,7 @@ enum OperationTable {
         table.create = { request, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
         table.write = { request, _, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
         table.fallocate = { request, _, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+        table.removexattr = { request, _, _ in _ = fuse_reply_err(request, EROFS) }
         table.copy_file_range = { request, _, _, _, _, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
     }
 }
@@ -167,6 +142,16 @@ private func serve(
     guard let request else { return }
     let core = SessionCore.of(request)
     operation(core.operations, Request(request, core))
+}
+
+private func list(
+    _ request: OpaquePointer?, _ node: UInt64, _ size: Int, _ offset: off_t,
+    _ info: UnsafeMutablePointer<fuse_file_info>?, withAttributes: Bool
+) {
+    guard let info else { return }
+    let page = DirectoryPage(
+        handle: handle(info), offset: UInt64(bitPattern: Int64(offset)), size: size, withAttributes: withAttributes)
+    serve(request) { $0.readdir($1, node: NodeID(rawValue: node), page: page) }
 }
 
 private func handle(_ info: UnsafeMutablePointer<fuse_file_info>) -> FileHandle {

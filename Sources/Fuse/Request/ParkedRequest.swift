@@ -23,7 +23,7 @@ package final class ParkedRequest: Sendable {
     }
 
     /// Calls `handler` if the process that made the request is interrupted while the request waits; see
-    /// `Request.onInterrupt(_:)`.
+    /// `Request.registerInterrupt(_:)`.
     ///
     /// The handler usually calls `take()`, removes the request from the filesystem's tables and replies EINTR. It is
     /// called with no lock held, possibly before this method returns. It is not called if the request has been taken

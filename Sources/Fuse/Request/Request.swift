@@ -72,25 +72,19 @@ package struct Request: ~Copyable, Sendable {
         }
     }
 
-    /// Calls `handler` if the caller is interrupted (by a signal, usually one that kills it) before the reply.
+    /// Registers `handler` to be called if the caller is interrupted (by a signal, usually one that kills it) before
+    /// the reply. Returns true if the interrupt came earlier: the caller of this method then has to run the handler,
+    /// without holding a lock that the handler acquires. A request can have only one handler; `ParkedRequest` registers
+    /// it.
     ///
-    /// A request can have only one handler. It is called at most once: on a thread of the session's loop, or,
-    /// if the interrupt came earlier, on this thread before the method returns. It should be quick, since the thread
+    /// The handler is called at most once, on a thread of the session's loop. It should be quick, since the thread
     /// serves no request meanwhile. It is released when it has been called or the request is answered. A concurrent
     /// reply by another thread does not wait for the handler, so the handler may run after the reply was sent.
     ///
-    /// The kernel sends interrupts only for requests that the caller itself waits for. While `Connection.asyncRead` is
-    /// true a read through the page cache is not such a request: its caller waits for the page instead, and can be
-    /// killed immediately. The kernel then sends no interrupt, and the request stays until it is answered.
-    ///
-    /// To reply from the handler, park the request first and use `ParkedRequest.onInterrupt`.
+    /// The kernel sends interrupts only for requests that the caller itself waits for. With FUSE_ASYNC_READ a read
+    /// through the page cache is not such a request: its caller waits for the page instead, and can be killed
+    /// immediately. The kernel then sends no interrupt, and the request stays until it is answered.
     /// The corresponding C function is `fuse_req_interrupt_func`.
-    package mutating func onInterrupt(_ handler: @escaping @Sendable () -> Void) {
-        if registerInterrupt(handler) { handler() }
-    }
-
-    /// Registers `handler`; returns true if the caller has to run it now, without holding a lock that the handler
-    /// acquires.
     mutating func registerInterrupt(_ handler: @escaping @Sendable () -> Void) -> Bool {
         switch port {
         case .kernel(let request, let core):

@@ -1,67 +1,14 @@
 internal import CFuse
+internal import Dispatch
 import Glibc
-import Synchronization
 
-/// The log of libfuse.
-///
-/// libfuse's log function is global to the process and has no session or context argument. It is installed when the
-/// first `Session` is created. The corresponding C function is `fuse_set_log_func`.
-package enum FuseLog {
-    private struct State {
-        var handler: @Sendable (String) -> Void
-        /// The messages of each thread that is inside `capturing`.
-        var captured: [pthread_t: String] = [:]
-    }
+/// The messages of libfuse, which it writes to standard error.
+enum FuseLog {
+    /// The lock of `capturingStandardError`.
+    private static let lock = DispatchSemaphore(value: 1)
 
-    private static let state = Mutex(State(handler: { line in writeToStandardError(line + "\n") }))
-
-    private static let installed: Void = {
-        fuse_set_log_func { _, format, arguments in
-            guard let format, let arguments else { return }
-            // libfuse's longest messages contain one path: 4,096 bytes (PATH_MAX) and some words. Longer ones are cut.
-            let line = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 5_000) { buffer -> String in
-                guard let base = buffer.baseAddress, vsnprintf(base, buffer.count, format, arguments) >= 0 else {
-                    return ""
-                }
-                return String(cString: base)
-            }
-            FuseLog.log(line)
-        }
-    }()
-
-    /// Sends all further messages, each one line without a line feed, to `handler`; until then they go to standard
-    /// error.
-    ///
-    /// The handler is called on any thread, also during a request.
-    package static func use(_ handler: @escaping @Sendable (String) -> Void) {
-        state.withLock { $0.handler = handler }
-    }
-
-    static func install() {
-        _ = installed
-    }
-
-    static func log(_ text: String) {
-        var line = text[...]
-        while line.last == "\n" { line.removeLast() }
-        guard !line.isEmpty else { return }
-        let handler = state.withLock { state -> (@Sendable (String) -> Void)? in
-            guard state.captured[pthread_self()] != nil else { return state.handler }
-            // Appended unmodified, because libfuse composes some lines from several messages.
-            state.captured[pthread_self()]?.append(text)
-            return nil
-        }
-        handler?(String(line))
-    }
-
-    /// Runs `body`, and returns its result and the lines that libfuse logs on this thread during the call. These lines
-    /// do not reach the handler.
-    static func capturing<Result>(_ body: () -> Result) -> (Result, [String]) {
-        state.withLock { $0.captured[pthread_self()] = "" }
-        let result = body()
-        let text = state.withLock { $0.captured.removeValue(forKey: pthread_self()) } ?? ""
-        return (result, text.split(separator: "\n").map(String.init))
-    }
+    /// Writes a line to standard error.
+    static func log(_ line: String) { writeToStandardError(line + "\n") }
 
     /// Runs `body`, and returns its result and the text written to standard error during the call.
     ///
@@ -70,6 +17,8 @@ package enum FuseLog {
     /// the whole process: the text includes what other threads write in this short time. So a caller that does not
     /// report the text has to pass it on with `writeToStandardError`. If descriptor 2 is closed, nothing is captured.
     static func capturingStandardError<Result>(_ body: () -> Result) -> (Result, String) {
+        lock.wait()
+        defer { lock.signal() }
         let original = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
         let capture = cfuse_memory_file("fuse-messages")
         defer {

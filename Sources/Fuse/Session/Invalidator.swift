@@ -1,6 +1,8 @@
 internal import CFuse
+internal import Dispatch
 import Glibc
 internal import Platform
+import Synchronization
 
 /// The queue of cache invalidations to the kernel.
 ///
@@ -15,18 +17,15 @@ internal import Platform
 /// run on the invalidator's thread; `invalidateAttributesNow` may run its completion on the calling thread. A
 /// completion must not block, since further messages wait for it.
 package final class Invalidator: Sendable {
-    private struct Item: Sendable {
-        var message: Message
-        var completion: (@Sendable () -> Void)?
-    }
-
-    private enum Message: Sendable {
+    fileprivate enum Message: Sendable {
         case attributes(NodeID)
         case data(NodeID)
         case entry(parent: NodeID, name: String)
     }
 
-    private struct State {
+    fileprivate typealias Item = (message: Message, completion: (@Sendable () -> Void)?)
+
+    fileprivate struct State {
         var items: [Item] = []
         /// Whether the thread is processing items.
         var isWorking = false
@@ -36,18 +35,27 @@ package final class Invalidator: Sendable {
         var isReleased = false
     }
 
-    private let state = Monitor(State())
-    private let core: SessionCore
+    /// The messages to send. The thread retains the queue and the core, not the invalidator.
+    fileprivate final class Queue: Sendable {
+        let state = Mutex(State())
+        /// Signaled after each change of the state that the thread has to handle.
+        let change = DispatchSemaphore(value: 0)
+        let core: SessionCore
 
-    /// Starts the thread, which retains the core, not the invalidator, and exits when the invalidator is released.
-    init(core: SessionCore) throws(SessionError) {
-        self.core = core
-        let thread = try Thread(name: "fuse-invalidate") { [state] in Self.work(state, core) }
-        thread.detach()
+        init(core: SessionCore) { self.core = core }
+    }
+
+    private let queue: Queue
+
+    /// Starts the thread, which exits when the invalidator is released.
+    init(core: SessionCore) {
+        queue = Queue(core: core)
+        startThread("fuse-invalidate") { [queue] in queue.work() }
     }
 
     deinit {
-        state.withLock { $0.isReleased = true }
+        queue.state.withLock { $0.isReleased = true }
+        queue.change.signal()
     }
 
     /// Invalidates the attributes of a node; the next stat(2) requests them. Cached pages stay; if the new size is
@@ -64,10 +72,10 @@ package final class Invalidator: Sendable {
     /// because it drops no pages.
     package func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
         let message = Message.attributes(node)
-        guard state.inspect({ $0.items.isEmpty && !$0.isWorking && !$0.hasStopped }) else {
+        guard queue.state.withLock({ $0.items.isEmpty && !$0.isWorking && !$0.hasStopped }) else {
             return send(message, completion)
         }
-        Self.report(Self.notify(message, core), message)
+        queue.notify(message)
         completion?()
     }
 
@@ -91,13 +99,14 @@ package final class Invalidator: Sendable {
     }
 
     private func send(_ message: Message, _ completion: (@Sendable () -> Void)?) {
-        state.withLock { $0.items.append(Item(message: message, completion: completion)) }
+        queue.state.withLock { $0.items.append((message, completion)) }
+        queue.change.signal()
     }
 
     /// Stops sending at the end of the session. Returns true if the thread is busy, possibly waiting in the kernel for
     /// a lock.
     func stopSending() -> Bool {
-        state.withLock { state in
+        queue.state.withLock { state in
             state.hasStopped = true
             return state.isWorking
         }
@@ -105,38 +114,39 @@ package final class Invalidator: Sendable {
 
     /// Waits until the completions of all messages so far have been called.
     func drain() {
-        state.wait { $0.items.isEmpty && !$0.isWorking ? () : nil }
+        let isDrained = DispatchSemaphore(value: 0)
+        send(.attributes(.none)) { isDrained.signal() }
+        isDrained.wait()
     }
+}
 
-    private static func work(_ state: Monitor<State>, _ core: SessionCore) {
+extension Invalidator.Queue {
+    func work() {
         while true {
-            let items = state.wait { state -> [Item]? in
-                if state.items.isEmpty { return state.isReleased ? [] : nil }
-                state.isWorking = true
+            change.wait()
+            let (items, isReleased) = state.withLock { state in
                 defer { state.items = [] }
-                return state.items
+                state.isWorking = !state.items.isEmpty
+                return (state.items, state.isReleased)
             }
-            if items.isEmpty { return }
-            for item in items {
-                if !state.inspect({ $0.hasStopped }) { report(notify(item.message, core), item.message) }
-                item.completion?()
+            for (message, completion) in items {
+                if !state.withLock({ $0.hasStopped }) { notify(message) }
+                completion?()
             }
             state.withLock { $0.isWorking = false }
+            if items.isEmpty, isReleased { return }
         }
     }
 
-    private static func notify(_ message: Message, _ core: SessionCore) -> Int32 {
-        switch message {
-        case .attributes(let node):
-            fuse_lowlevel_notify_inval_inode(core.handle, node.rawValue, -1, 0)
-        case .data(let node):
-            fuse_lowlevel_notify_inval_inode(core.handle, node.rawValue, 0, 0)
-        case .entry(let parent, let name):
-            fuse_lowlevel_notify_inval_entry(core.handle, parent.rawValue, name, name.utf8.count)
-        }
-    }
-
-    private static func report(_ code: Int32, _ message: Message) {
+    /// Sends a message to the kernel.
+    func notify(_ message: Invalidator.Message) {
+        let code =
+            switch message {
+            case .attributes(let node): fuse_lowlevel_notify_inval_inode(core.handle, node.rawValue, -1, 0)
+            case .data(let node): fuse_lowlevel_notify_inval_inode(core.handle, node.rawValue, 0, 0)
+            case .entry(let parent, let name):
+                fuse_lowlevel_notify_inval_entry(core.handle, parent.rawValue, name, name.utf8.count)
+            }
         switch -code {
         case 0: return
         // The kernel has cached nothing for this node or name.

@@ -1,6 +1,8 @@
 internal import CFuse
+internal import Dispatch
 import Glibc
 internal import Platform
+import Synchronization
 
 /// A filesystem's connection to the kernel, from mount to unmount.
 ///
@@ -10,13 +12,18 @@ internal import Platform
 /// The process must not open anything in its own mount: it could neither exit nor be killed, since closing such a file
 /// sends a request to the process itself.
 package final class Session: Sendable {
+    /// The version of the libfuse that runs.
+    package static var libraryVersion: String { String(cString: fuse_pkgversion()) }
+
     /// The queue of cache invalidations to the kernel.
     package let invalidator: Invalidator
     /// The registration of files for passthrough.
     package let backingFiles: BackingFiles
 
     private let core: SessionCore
-    private let state = Monitor(State())
+    private let state = Mutex(State())
+    /// Signaled when the loop must exit; see `State.isEnding`.
+    private let ending = DispatchSemaphore(value: 0)
 
     struct State {
         /// The absolute path of the mount point; `nil` if the filesystem is not mounted.
@@ -27,47 +34,32 @@ package final class Session: Sendable {
         /// Whether /dev/fuse is closed: its descriptor refers to /dev/null, and the kernel may reuse the mount's device
         /// number.
         var isClosed = false
-        /// Whether the loop must exit: after `unmount()`, or because one of its threads has exited or could not be
-        /// created.
+        /// Whether the loop must exit: after `unmount()`, or because one of its threads has exited.
         var isEnding = false
-        /// The number of threads that have left the loop.
-        var left = 0
+        /// The threads in the loop.
+        var threads: Set<pthread_t> = []
         var failure: SessionError?
     }
 
-    /// Creates a session that is not yet connected to the kernel.
+    /// Creates a session that is not yet connected to the kernel. Throws if libfuse rejects the options.
     ///
-    /// Errors: `.options`, `.thread`.
-    package init(operations: any FilesystemOperations, options: SessionOptions) throws(SessionError) {
-        core = try SessionCore(operations: operations, options: options)
-        invalidator = try Invalidator(core: core)
-        backingFiles = BackingFiles(core: core)
-    }
-
-    /// Creates a session over a socket instead of /dev/fuse; a test holds the other end and acts as the kernel.
-    ///
-    /// The socket must preserve message boundaries (SOCK_SEQPACKET) and is owned by the session from now on. Closing
-    /// the other end acts as the unmount.
-    /// Errors: `.options`, `.thread`, `.connection`. The corresponding C function is `fuse_session_custom_io`.
-    package convenience init(
-        operations: any FilesystemOperations, options: SessionOptions, socket: Int32
+    /// - Parameter backingFolder: The folder of the files that the kernel may read itself (FUSE passthrough; see
+    ///   `BackingFiles`). Passthrough is used if the kernel offers it and the process is privileged.
+    package init(
+        operations: any FilesystemOperations, options: MountOptions, backingFolder: String? = nil
     ) throws(SessionError) {
-        try self.init(operations: operations, options: options)
-        do {
-            try attach(socket, SessionIO.socket)
-        } catch {
-            close(socket)
-            throw error
-        }
+        core = try SessionCore(operations: operations, options: options, backingFolder: backingFolder)
+        invalidator = Invalidator(core: core)
+        backingFiles = BackingFiles(core: core)
     }
 
     /// Makes libfuse use this binding's functions to read and write `descriptor`, which libfuse's session owns from now
     /// on.
-    private func attach(_ descriptor: Int32, _ io: fuse_custom_io) throws(SessionError) {
+    func attach(_ descriptor: Int32, _ io: fuse_custom_io) throws(SessionError) {
         var io = io
         let code = fuse_session_custom_io(core.handle, &io, descriptor)
         guard code == 0 else {
-            throw SessionError(.connection, "cannot create a session on descriptor \(descriptor): \(errnoText(-code))")
+            throw SessionError("cannot create a session on descriptor \(descriptor): \(errnoText(-code))")
         }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
@@ -81,8 +73,7 @@ package final class Session: Sendable {
     ///
     /// Must not be called while another thread of the process starts programs or relies on standard error, which is
     /// captured meanwhile.
-    /// Errors: `.mount`, with the messages of libfuse and fusermount3; `.connection`. The corresponding C function is
-    /// `fuse_session_mount`.
+    /// Errors have the messages of libfuse and fusermount3. The corresponding C function is `fuse_session_mount`.
     package func mount(at path: String) throws(SessionError) {
         precondition(state.withLock { $0.mountpoint == nil }, "a session is mounted once")
         // mountinfo contains the path without symbolic links. If realpath(3) fails, libfuse's mount fails too, with an
@@ -90,15 +81,9 @@ package final class Session: Sendable {
         let absolute = realpath(path, nil)
         defer { free(absolute) }
         let mountpoint = absolute.map { String(cString: $0) } ?? path
-        let ((code, lines), text) = FuseLog.capturingStandardError {
-            FuseLog.capturing { fuse_session_mount(core.handle, mountpoint) }
-        }
-        guard code == 0 else {
-            let said = lines + text.split(separator: "\n").map(String.init)
-            throw SessionError(.mount, Self.explainMount(said, path))
-        }
-        if !text.isEmpty { FuseLog.writeToStandardError(text) }
-        for line in lines { FuseLog.log(line) }
+        let (code, text) = FuseLog.capturingStandardError { fuse_session_mount(core.handle, mountpoint) }
+        guard code == 0 else { throw SessionError(Self.explainMount(text, path)) }
+        FuseLog.writeToStandardError(text)
         state.withLock { state in
             state.mountpoint = mountpoint
             state.device = MountEntry.at(mountpoint)?.device
@@ -107,8 +92,8 @@ package final class Session: Sendable {
     }
 
     /// Returns the message of a failed mount, with the remedy if known.
-    private static func explainMount(_ lines: [String], _ path: String) -> String {
-        let reason = SessionCore.explain(lines, "no reason is known")
+    private static func explainMount(_ text: String, _ path: String) -> String {
+        let reason = SessionCore.explain(text, "no reason is known")
         let remedy =
             if reason.contains("exec fusermount3") {
                 " (mounting without privileges needs the package fuse3)"
@@ -125,55 +110,46 @@ package final class Session: Sendable {
     ///
     /// A filesystem that was detached while files were open is served until these are closed, or until `unmount()`.
     /// When the method returns, no operation will be called, the connection is closed, and no dead mount remains.
-    /// Errors: `.thread`, `.connection`.
     package func run(threads count: Int) throws(SessionError) {
         let mayStart = state.withLock { state -> Bool in
             precondition(!state.hasRun, "a session runs once")
             state.hasRun = true
             return !state.isEnding
         }
-        var threads: [Thread] = []
         if mayStart {
             WakeSignal.install()
-            do {
-                for number in 0..<max(1, count) {
-                    threads.append(
-                        try Thread(name: "fuse-\(number)", signals: [WakeSignal.number]) { [core, state] in
-                            Self.serve(core, state)
-                        })
-                }
-            } catch {
-                state.withLock { state in
-                    state.isEnding = true
-                    state.failure = error
+            let left = DispatchGroup()
+            for number in 0..<max(1, count) {
+                left.enter()
+                startThread("fuse-\(number)") { [self] in
+                    serve()
+                    left.leave()
                 }
             }
-        }
-        if !threads.isEmpty {
-            state.wait { $0.isEnding ? () : nil }
+            ending.wait()
             core.stop()
             // If libfuse has ended the loop although the kernel still has the connection, libfuse gave up during the
             // negotiation.
             if fuse_session_exited(core.handle) != 0, isConnected {
                 state.withLock { state in
                     state.failure = SessionError(
-                        .connection, "the kernel and libfuse support no common version of the FUSE protocol")
+                        "the kernel and libfuse support no common version of the FUSE protocol")
                 }
             }
             // A signal that arrives just before a thread enters read(2) has no effect, so it is repeated until the
-            // thread has exited.
+            // thread has left the loop.
             repeat {
-                for thread in threads { thread.kill(WakeSignal.number) }
-            } while state.wait(milliseconds: 20) { [all = threads.count] in $0.left == all ? () : nil } == nil
-            for thread in threads { thread.join() }
+                state.withLock { state in for thread in state.threads { pthread_kill(thread, WakeSignal.number) } }
+            } while left.wait(timeout: .now() + .milliseconds(20)) == .timedOut
         }
         closeConnection()
-        core.operations.destroy()
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
     /// Runs one thread of the loop.
-    private static func serve(_ core: SessionCore, _ state: Monitor<State>) {
+    private func serve() {
+        WakeSignal.unblock()
+        state.withLock { _ = $0.threads.insert(pthread_self()) }
         // libfuse allocates the buffer at the first request: a little more than 1 MiB. Only the pages that are used
         // become resident.
         var buffer = fuse_buf()
@@ -183,7 +159,7 @@ package final class Session: Sendable {
             let size = fuse_session_receive_buf(core.handle, &buffer)
             if size == -EINTR || size == -EAGAIN { continue }
             guard size > 0, let memory = buffer.mem else {
-                if size < 0 { failure = SessionError(.connection, "cannot read requests: \(errnoText(-size))") }
+                if size < 0 { failure = SessionError("cannot read requests: \(errnoText(-size))") }
                 break
             }
             ThreadMemory.current.pointee.requestID = memory.load(
@@ -193,40 +169,31 @@ package final class Session: Sendable {
         }
         state.withLock { state in
             state.isEnding = true
-            state.left += 1
+            state.threads.remove(pthread_self())
             if state.failure == nil { state.failure = failure }
         }
+        ending.signal()
     }
 
     /// Unmounts the filesystem and makes `run(threads:)` return. May be called from any thread that does not handle a
     /// request; may be repeated.
     ///
     /// Answer parked requests first: waiting readers make the filesystem busy. A busy filesystem is detached: it
-    /// disappears from its mount point, and programs with open files get errors. With `detachIfBusy` false it stays
-    /// mounted and the error is `.busy`. Any other error, `.unmount`, means that the mount remains although the loop
-    /// exits.
+    /// disappears from its mount point, and programs with open files get errors. An error means that the mount remains
+    /// although the loop exits.
     ///
     /// Only this filesystem is unmounted. If another one is mounted at its path by now, that one stays mounted.
     /// The corresponding C function is `umount2`, or without privileges `fusermount3 -u`.
-    package func unmount(detachIfBusy: Bool = true) throws(SessionError) {
-        var failure: SessionError?
-        if let mountpoint = currentMountpoint() {
-            do {
-                try Self.unmount(mountpoint, detachIfBusy: detachIfBusy)
-            } catch {
-                if error.code == .busy { throw error }
-                failure = error
-            }
+    package func unmount() throws(SessionError) {
+        defer {
+            state.withLock { $0.isEnding = true }
+            ending.signal()
         }
-        state.withLock { $0.isEnding = true }
-        if let failure { throw failure }
-    }
-
-    private static func unmount(_ mountpoint: String, detachIfBusy: Bool) throws(SessionError) {
+        guard let mountpoint = currentMountpoint() else { return }
         do {
             try Unmount.perform(mountpoint, detach: false)
         } catch {
-            guard error.code == .busy, detachIfBusy else { throw error }
+            guard error.isBusy else { throw error }
             try Unmount.perform(mountpoint, detach: true)
         }
     }
@@ -261,7 +228,7 @@ package final class Session: Sendable {
             do {
                 try Unmount.perform(mountpoint, detach: true)
             } catch {
-                FuseLog.log(error.message)
+                FuseLog.log(error.description)
             }
         }
         // From now on libfuse does not log replies that cannot be sent.

@@ -10,7 +10,9 @@ import Synchronization
 /// the loop, and any thread that registers an interrupt handler: it holds a `Request`, which retains this object.
 final class SessionCore: Sendable {
     let operations: any FilesystemOperations
-    let options: SessionOptions
+    let options: MountOptions
+    /// The folder of the files that the kernel may read itself; see `BackingFiles`. `nil`: none.
+    let backingFolder: String?
     let interrupts = InterruptTable()
     private let stopped = Atomic(false)
     /// Whether INIT has been received but not yet answered. Only then does `SessionIO` look for the reply to INIT among
@@ -37,13 +39,15 @@ final class SessionCore: Sendable {
     /// functions used here on a session may be called from any thread.
     nonisolated(unsafe) private(set) var handle: OpaquePointer?
 
-    init(operations: any FilesystemOperations, options: SessionOptions) throws(SessionError) {
+    init(
+        operations: any FilesystemOperations, options: MountOptions, backingFolder: String?
+    ) throws(SessionError) {
         self.operations = operations
         self.options = options
-        FuseLog.install()
+        self.backingFolder = backingFolder
         var table = OperationTable.make()
         let userData = Unmanaged.passUnretained(self).toOpaque()
-        let (handle, lines) = FuseLog.capturing { () -> OpaquePointer? in
+        let (handle, text) = FuseLog.capturingStandardError { () -> OpaquePointer? in
             var arguments = fuse_args()
             defer { fuse_opt_free_args(&arguments) }
             for argument in ["fuse"] + options.arguments {
@@ -52,8 +56,9 @@ final class SessionCore: Sendable {
             return fuse_session_new(&arguments, &table, MemoryLayout<fuse_lowlevel_ops>.size, userData)
         }
         guard let handle else {
-            throw SessionError(.options, SessionCore.explain(lines, "libfuse rejected the options"))
+            throw SessionError(SessionCore.explain(text, "libfuse rejected the options"))
         }
+        FuseLog.writeToStandardError(text)
         self.handle = handle
     }
 
@@ -89,8 +94,8 @@ final class SessionCore: Sendable {
     }
 
     /// Returns libfuse's messages as one line without their prefix `fuse: `, or `otherwise` if there are none.
-    static func explain(_ lines: [String], _ otherwise: String) -> String {
-        let texts = lines.map { $0.hasPrefix("fuse: ") ? String($0.dropFirst(6)) : $0 }
+    static func explain(_ text: String, _ otherwise: String) -> String {
+        let texts = text.split(separator: "\n").map { $0.hasPrefix("fuse: ") ? $0.dropFirst(6) : $0 }
         return texts.isEmpty ? otherwise : texts.joined(separator: "; ")
     }
 }
@@ -116,15 +121,13 @@ extension SessionCore {
         }
     }
 
-    /// Decides whether the INIT reply requests passthrough, and returns the decision. The reply requests it only if a
-    /// `backingFolder` is set, the kernel offers passthrough, and the process has CAP_SYS_ADMIN, without which the
-    /// kernel accepts no backing file.
+    /// Decides whether the INIT reply requests passthrough. The reply requests it only if a `backingFolder` is set, the
+    /// kernel offers passthrough, and the process has CAP_SYS_ADMIN, without which the kernel accepts no backing file.
     ///
     /// - Parameter isAdministrator: Whether the process has CAP_SYS_ADMIN.
-    func negotiatePassthrough(isAdministrator: Bool) -> Bool {
-        guard let folder = options.backingFolder, isAdministrator, initReply.withLock({ $0.isPassthroughOffered })
-        else {
-            return false
+    func negotiatePassthrough(isAdministrator: Bool) {
+        guard let folder = backingFolder, isAdministrator, initReply.withLock({ $0.isPassthroughOffered }) else {
+            return
         }
         // The depth must exceed the depth of the folder's filesystem, which is assumed to be 1 if that filesystem can
         // be stacked on another, otherwise 0. The depth is not always set to 2, the kernel's maximum
@@ -132,7 +135,6 @@ extension SessionCore {
         let isStacked = Self.stacked.contains(UInt32(truncatingIfNeeded: cfuse_filesystem_type(folder)))
         initReply.withLock { $0.stackDepth = isStacked ? 2 : 1 }
         passthrough.store(true, ordering: .releasing)
-        return true
     }
 
     /// The types of filesystems that can be stacked on another: OVERLAYFS_SUPER_MAGIC, ECRYPTFS_SUPER_MAGIC and

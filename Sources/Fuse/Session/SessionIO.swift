@@ -1,8 +1,8 @@
 internal import CFuse
 import Glibc
 
-/// The functions by which a session reads requests and writes replies, on /dev/fuse or on a test's socket. They are
-/// passed to `fuse_session_custom_io`.
+/// The functions by which a session reads requests and writes replies, on /dev/fuse. They are passed to
+/// `fuse_session_custom_io`.
 ///
 /// They exist because libfuse before 3.17 does not set FUSE_PARALLEL_DIROPS in its INIT reply, although its API accepts
 /// the capability. Without the flag the kernel sends one lookup or listing at a time for each folder. These versions
@@ -19,29 +19,7 @@ enum SessionIO {
         return io
     }()
 
-    /// The functions for a test's socket. They report a closed socket with ENODEV, as /dev/fuse reports an unmount, and
-    /// raise no SIGPIPE.
-    static let socket: fuse_custom_io = {
-        var io = fuse_custom_io()
-        io.writev = { descriptor, vector, count, userData in
-            SessionIO.amend(vector, count, userData)
-            var message = msghdr()
-            message.msg_iov = vector
-            message.msg_iovlen = Int(count)
-            let sent = sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
-            if sent < 0 && errno == EPIPE { errno = ENODEV }
-            return sent
-        }
-        io.read = { descriptor, buffer, size, _ in
-            let count = read(descriptor, buffer, size)
-            guard count == 0 else { return count }
-            errno = ENODEV
-            return -1
-        }
-        return io
-    }()
-
-    private static func amend(
+    static func amend(
         _ vector: UnsafeMutablePointer<iovec>?, _ count: Int32, _ userData: UnsafeMutableRawPointer?
     ) {
         guard count == 2, let vector, let userData else { return }

@@ -1,7 +1,5 @@
-internal import Glibc
 internal import Platform
 internal import PodcastLibrary
-package import PodcastPages
 package import PodcastProtocol
 internal import Synchronization
 internal import Transfers
@@ -174,26 +172,4 @@ package final class LiveTasks: Sendable {
                 + state.retryErrors.filter { state.tasks[$0.key] == nil }.compactMap(\.value.info)
         }
     }
-}
-
-extension StatusReport {
-    /// Converts the daemon's tasks to a report.
-    ///
-    /// - Parameter now: Seconds since 1970 UTC.
-    package init(_ list: TaskList, now: Int64 = Int64(time(nil))) {
-        self.init(
-            tasks: list.tasks.map { info in
-                var task = StatusReport.Task(
-                    id: info.id, kind: info.kind.rawValue, path: info.path, state: info.state,
-                    received: info.received, expected: info.expected, rate: info.rate, error: info.error,
-                    started: info.started)
-                task.estimate = info.estimate
-                task.retryIn = info.nextTry.flatMap { $0 >= now ? Double($0 - now) : nil }
-                return task
-            })
-        omitted = list.omitted
-    }
-
-    /// Converts all of the daemon's tasks to a report.
-    package init(_ tasks: [TaskInfo], now: Int64 = Int64(time(nil))) { self.init(TaskList(tasks), now: now) }
 }

@@ -53,7 +53,8 @@ extension PodcastFilesystem {
                 let isCurrent = snapshot.change == state.kernel.changes.last
                 return (handle, state.kernel.directories.open(handle, snapshot, isCurrent: isCurrent))
             }
-            let open = OpenReply(handle: handle, keepCache: use.keepsCache, cacheReaddir: use.usesCache)
+            var open = OpenReply(handle: handle)
+            (open.keepCache, open.cacheReaddir) = (use.keepsCache, use.usesCache)
             if !request.reply(open: open) {
                 state.withLock { state in
                     state.kernel.directories[number]?.abandon(handle.rawValue)

@@ -59,29 +59,18 @@ extension EpisodeFile {
     private func addState(
         of episode: Episode, _ task: LiveTasks.Task?, to values: inout AttributeList
     ) {
-        let size = episode.size
         let retryError = mount.live.retryError(of: episode.id)
         // If there is a task, only its own error is reported. If the task has failed without an error, the error
         // recorded for the download is reported instead.
         let error =
             task.map { $0.info.state == .failed ? $0.info.error ?? episode.download?.error : $0.info.error }
             ?? retryError?.error ?? episode.download?.error
-        let received = episode.complete ? size.bytes : max(task?.info.received ?? 0, episode.cachedBytes)
-        let expected = task?.info.expected ?? (size.source == .unknown ? nil : size.bytes)
-        let state: TaskState
-        if episode.complete {
-            state = .cached
-        } else if let task {
-            state = task.info.state
-        } else if error != nil {
-            state = retryError?.isFinal == false ? .remote : .failed
-        } else if let download = episode.download {
-            state = download.state
-        } else {
-            state = .remote
-        }
+        let progress = EpisodeProgress(episode, task?.info)
+        let (received, expected) = (progress.received, progress.expected)
+        var state = progress.state
+        if task == nil, state != .cached, error != nil { state = retryError?.isFinal == false ? .remote : .failed }
         values.add("user.podfs.state", state.rawValue)
-        values.add("user.podfs.progress", Self.percent(received, of: expected, complete: episode.complete))
+        values.add("user.podfs.progress", "\(progress.tenths / 10).\(progress.tenths % 10)")
         values.add("user.podfs.bytes_received", received)
         values.add("user.podfs.bytes_expected", expected)
         values.add("user.podfs.ranges", ranges(of: episode, task))
@@ -109,14 +98,6 @@ extension EpisodeFile {
             let checkpoint = try? ContentCache.checkpoint(of: rendition.file, in: mount.options.cache)
         else { return "" }
         return checkpoint.receivedRanges.text
-    }
-
-    /// Formats a percentage with one decimal, truncated: only a complete file has `100.0`.
-    private static func percent(_ received: Int64, of expected: Int64?, complete: Bool) -> String {
-        if complete { return "100.0" }
-        guard let expected, expected > 0 else { return "0.0" }
-        let tenths = min(999, max(0, WholeNumber.of(Double(received) * 1_000 / Double(expected))))
-        return "\(tenths / 10).\(tenths % 10)"
     }
 
     /// Formats a number, without a decimal point if it is a whole number below 10^15.

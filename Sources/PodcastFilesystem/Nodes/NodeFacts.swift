@@ -75,8 +75,7 @@ extension PodcastFilesystem {
         Attributes(
             inode: facts.number.inode, kind: form.kind, permissions: form.permissions, links: form.links,
             size: facts.size, blocks: facts.blocks, blockSize: form.blockSize, uid: options.owner.uid,
-            gid: options.owner.gid, accessed: Timestamp(seconds: facts.accessed),
-            modified: Timestamp(seconds: facts.modified), changed: Timestamp(seconds: facts.changed))
+            gid: options.owner.gid, accessed: facts.accessed, modified: facts.modified, changed: facts.changed)
     }
 
     /// Returns the reply to a lookup.

@@ -13,8 +13,8 @@ struct CallingProgram: Equatable {
     let name: String
     /// Whether the name is a `comm`, which the kernel cuts to 15 bytes (TASK_COMM_LEN).
     let isCut: Bool
-    /// The base name of the script that an interpreter runs.
-    let script: String?
+    /// The base names of the words of an interpreter's command line that may name the script.
+    let scripts: [String]
 
     /// - Parameters:
     ///   - thread: A thread or process id; 0 for a caller in another pid namespace.
@@ -36,19 +36,38 @@ struct CallingProgram: Equatable {
             name = String(decoding: comm.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
             isCut = true
         }
-        script = Interpreter(program: name).flatMap { interpreter in
-            Self.beginning("\(folder)/cmdline").flatMap { interpreter.script(commandLine: $0) }
-        }
+        scripts = Self.isInterpreter(name) ? Self.scripts(in: Self.beginning("\(folder)/cmdline") ?? []) : []
+    }
+
+    /// Interpreters without their versions. Shells are not included, because their scripts read files by starting other
+    /// programs, which have names of their own.
+    private static let interpreters: Set = [
+        "bun", "deno", "guile", "lua", "luajit", "node", "nodejs", "perl", "php", "pypy", "python", "ruby",
+    ]
+
+    /// Whether a program is an interpreter, with or without a version: `python3.11`, `perl5.36-x86_64-linux-gnu`.
+    private static func isInterpreter(_ name: String) -> Bool {
+        let letters = name.prefix { $0.isLetter }
+        let rest = name[letters.endIndex...].first
+        return interpreters.contains(String(letters)) && (rest == nil || rest == "-" || rest?.isNumber == true)
+    }
+
+    /// Returns the words of a command line that may name the script or module: the first one that is not an option. If
+    /// options precede it, it may also be the value of one, so the next word is returned too.
+    private static func scripts(in commandLine: [UInt8]) -> [String] {
+        let words = commandLine.split(separator: 0).dropFirst().map { String(decoding: $0, as: UTF8.self) }
+        let names = words.filter { !$0.hasPrefix("-") && $0 != "run" }
+        return names.prefix(words.first?.hasPrefix("-") == true ? 2 : 1).map(baseName)
     }
 
     /// Whether the list contains the program or its script, with or without the script's suffix.
     func isAmong(_ names: Set<String>) -> Bool {
         if names.contains(name) { return true }
         if isCut, names.contains(where: { $0.utf8.prefix(Self.commLength).elementsEqual(name.utf8) }) { return true }
-        guard let script else { return false }
-        if names.contains(script) { return true }
-        guard let dot = script.lastIndex(of: "."), dot > script.startIndex else { return false }
-        return names.contains(String(script[..<dot]))
+        return scripts.contains { script in
+            guard let dot = script.lastIndex(of: "."), dot > script.startIndex else { return names.contains(script) }
+            return names.contains(script) || names.contains(String(script[..<dot]))
+        }
     }
 
     private static let commLength = 15

@@ -153,7 +153,7 @@ extension PodcastFilesystem {
     ) {
         let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
         guard generation == number else {
-            link.post(.close, EpisodeReference(episode: number.episode).payload)
+            link.post(.close, number.episode.payload)
             invalidateName(ofEpisode: number.episode)
             waiting.take()?.reply(error: .staleNFSFileHandle)
             return
@@ -161,7 +161,7 @@ extension PodcastFilesystem {
         let file = openFile(number, as: kind, flags: flags, grant)
         let answer: @Sendable (Bool) -> Void = { [self] isInvalidated in
             guard let request = waiting.take() else {
-                link.post(.close, EpisodeReference(episode: number.episode).payload)
+                link.post(.close, number.episode.payload)
                 return
             }
             reply(request, file, grant.total == nil ? .direct : .cached, isInvalidated: isInvalidated)
@@ -198,7 +198,7 @@ extension PodcastFilesystem {
         // During an unmount, invalidations no longer reach the kernel. The size that it has cached may therefore be
         // outdated, and reads would end at that size.
         if parked.isStopped {
-            if file.isCounted { link.post(.close, EpisodeReference(episode: file.number.episode).payload) }
+            if file.isCounted { link.post(.close, file.number.episode.payload) }
             request.reply(error: .operationNotSupportedByDevice)
             return
         }
@@ -207,7 +207,7 @@ extension PodcastFilesystem {
         reportOpen(of: file)
         // The daemon evicts the least recently opened episode first. It already knows of the opens to which it has
         // responded.
-        if added.notifiesDaemon { link.post(.opened, EpisodeReference(episode: file.number.episode).payload) }
+        if added.notifiesDaemon { link.post(.opened, file.number.episode.payload) }
         // The attributes are invalidated before the reply, and only if no other handle is open. If another handle is
         // open, the kernel may be waiting for the size, and it would discard the attributes in a reply that arrives
         // after the invalidation.
@@ -259,7 +259,8 @@ extension PodcastFilesystem {
     }
 
     private func reply(_ request: consuming Request, _ file: OpenFile, _ added: AddedHandle) {
-        var reply = OpenReply(handle: added.handle, noFlush: true)
+        var reply = OpenReply(handle: added.handle)
+        reply.noFlush = true
         switch added.mode {
         case .cached: reply.keepCache = file.content == nil
         case .direct: reply.directIO = true
@@ -312,6 +313,6 @@ extension PodcastFilesystem {
     func notifyClose(of file: OpenFile) {
         // The lease is released first, because the daemon may remove the file once it has been notified of the close.
         file.media.withLock { $0.reader = nil }
-        link.post(.close, EpisodeReference(episode: file.number.episode).payload)
+        link.post(.close, file.number.episode.payload)
     }
 }

@@ -83,7 +83,7 @@ extension PlayerTracker {
                 player.track = track
                 player.episode = nil
                 player.position = nil
-                if let url = track.url { effects.append(.locate(id, url: url)) }
+                if let url = track.url { effects.append(.locate(id, url: url, process: player.process)) }
             }
         }
         if let rate = properties.rate, rate.isFinite, (0...100).contains(rate) {

@@ -41,8 +41,8 @@ package struct PlayerTracker: Sendable {
         /// Reads all properties of the player.
         case read(PlayerID)
         case readPosition(PlayerID)
-        /// Finds the episode of a URL.
-        case locate(PlayerID, url: String)
+        /// Finds the episode of a URL that a player's process, if it is known, has announced.
+        case locate(PlayerID, url: String, process: Int32?)
         case report(PlayerID, session: Int, ListeningReport)
         /// Asks the player to seek; `from` is its present position. Both positions are in seconds.
         case seek(PlayerID, track: String?, to: Double, from: Double)

@@ -14,7 +14,6 @@ extension PodcastFilesystem {
             options,
             mount: PlayerWatch.Mount(
                 episode: { [weak self] in self?.episode(at: $0) },
-                fileName: { [weak self] in (try? self?.library.place(of: $0))?.fileName },
                 report: { [weak self] report, answer in
                     guard let self else { return answer(nil) }
                     link.send(.command, WireJSON.encode(Command.report(report))) { result in

@@ -1,4 +1,5 @@
 internal import Platform
+internal import PodcastProtocol
 internal import Transfers
 
 /// The page of active tasks, `.status.html`, which reloads itself.
@@ -142,7 +143,7 @@ package struct StatusPage: Sendable {
     // MARK: Tasks
 
     /// Kinds of tasks whose path starts with the name of a show.
-    private static let aboutShows: Set = ["download", "refresh", "artwork", "transcript"]
+    private static let aboutShows: Set<TaskInfo.Kind> = [.download, .refresh, .artwork, .transcript]
 
     private func row(of task: StatusReport.Task) -> Markup {
         // The style sheet covers only the states that the summary counts. A task in any other state looks like a queued
@@ -171,7 +172,7 @@ package struct StatusPage: Sendable {
     private func facts(of task: StatusReport.Task, show: String?) -> [String] {
         var facts: [String] = []
         if let show { facts.append(show) }
-        facts.append(task.kind == "download" ? task.state.rawValue : "\(task.kind), \(task.state.rawValue)")
+        facts.append(task.kind == .download ? task.state.rawValue : "\(task.kind.rawValue), \(task.state.rawValue)")
         if let progress = task.progress {
             let tenths = Int((progress * 10).rounded(.down))
             facts.append("\(tenths / 10).\(tenths % 10)%")

@@ -1,68 +1,56 @@
 internal import Platform
 package import PodcastFeed
+package import PodcastProtocol
 package import Transfers
 
 /// The active tasks, as `.status`, `.status.json` and `podfs status` show them.
 package struct StatusReport: Sendable, Equatable {
-    /// An active task.
+    /// An active task, and the time until its next attempt.
+    @dynamicMemberLookup
     package struct Task: Sendable, Equatable {
-        package var id: TaskID
-        /// `download`, `refresh`, `search`, `artwork`, `transcript` or `upload`.
-        package var kind: String
-        /// `SHOW/EPISODE` or `SHOW`. For an upload it is the title, and for a search the search term.
-        package var path: String
-        package var state: TaskState
-        /// The number of bytes received, or sent by an upload.
-        package var received: Int64
-        /// The total number of bytes; `nil` if it is not known.
-        package var expected: Int64?
-        /// Bytes per second.
-        package var rate: Double?
-        package var error: String?
-        /// The start of the task, in seconds since 1970 UTC.
-        package var started: Int64
-        /// The size in bytes that the feed states or that follows from the duration, used while `expected` is `nil`.
-        package var estimate: Int64?
+        package var info: TaskInfo
         /// The seconds until the next attempt after a failure.
         package var retryIn: Double?
 
-        package init(
-            id: TaskID, kind: String, path: String, state: TaskState, received: Int64, expected: Int64?, rate: Double?,
-            error: String?, started: Int64
-        ) {
-            self.id = id
-            self.kind = kind
-            self.path = path
-            self.state = state
-            self.received = max(0, received)
-            self.expected = expected.map { max(0, $0) }
-            self.rate = rate
-            self.error = error
-            self.started = started
+        /// - Parameter now: Seconds since 1970 UTC.
+        package init(_ info: TaskInfo, now: Int64) {
+            self.info = info
+            self.info.received = max(0, info.received)
+            self.info.expected = info.expected.map { max(0, $0) }
+            retryIn = info.nextTry.flatMap { $0 >= now ? Double($0 - now) : nil }
+        }
+
+        /// The properties of the daemon's description.
+        package subscript<Value>(dynamicMember path: WritableKeyPath<TaskInfo, Value>) -> Value {
+            get { info[keyPath: path] }
+            set { info[keyPath: path] = newValue }
         }
 
         /// Percent; `nil` while the size is unknown.
         package var progress: Double? {
-            guard let expected, expected > 0 else { return nil }
+            guard let expected = info.expected, expected > 0 else { return nil }
             // `nextDown`: the result is not 100 before the last byte has arrived, even if the quotient rounds up.
+            let received = info.received
             return received >= expected ? 100 : min(Double(received) * 100 / Double(expected), 100.0.nextDown)
         }
 
         /// `progress`, or 0 for a task that has not begun.
-        package var shownProgress: Double? { progress ?? (received == 0 && state != .running ? 0 : nil) }
+        package var shownProgress: Double? { progress ?? (info.received == 0 && info.state != .running ? 0 : nil) }
 
         /// The total size as text, with a tilde if it is an estimate; `?` if nothing is known.
         package var sizeText: String {
-            expected.map(ByteText.size) ?? estimate.map { "~" + ByteText.size($0) } ?? "?"
+            info.expected.map(ByteText.size) ?? info.estimate.map { "~" + ByteText.size($0) } ?? "?"
         }
 
         /// The failure and the time until the next attempt, on one line; `nil` without a failure.
-        package var reason: String? { error.map { StatusReport.reason($0, retryIn: retryIn) } }
+        package var reason: String? { info.error.map { StatusReport.reason($0, retryIn: retryIn) } }
 
         /// The remaining seconds at the current rate; `nil` if they cannot be computed.
         package var eta: Double? {
-            guard state == .running, let expected, let rate, rate > 0, expected >= received else { return nil }
-            return ((Double(expected) - Double(received)) / rate).rounded(.up)
+            guard info.state == .running, let expected = info.expected, let rate = info.rate, rate > 0,
+                expected >= info.received
+            else { return nil }
+            return ((Double(expected) - Double(info.received)) / rate).rounded(.up)
         }
     }
 
@@ -76,6 +64,14 @@ package struct StatusReport: Sendable, Equatable {
     package var probed: Int?
 
     package init(tasks: [Task]) { self.tasks = tasks.sorted { $0.id < $1.id } }
+
+    /// - Parameter now: Seconds since 1970 UTC.
+    package init(_ list: TaskList, now: Int64 = WallTime.now.seconds) {
+        self.init(tasks: list.tasks.map { Task($0, now: now) })
+        omitted = list.omitted
+    }
+
+    package init(_ tasks: [TaskInfo], now: Int64 = WallTime.now.seconds) { self.init(TaskList(tasks), now: now) }
 
     /// Returns a failure with the time until the next attempt, such as `the server answered 500; next try in 12s`.
     package static func reason(_ error: String, retryIn: Double?) -> String {
@@ -137,16 +133,16 @@ extension StatusReport.Task {
     /// The task as an element of `tasks` in ``StatusReport/json``.
     package var json: OrderedJSON {
         var members: [(String, OrderedJSON)] = [
-            ("id", .int(id.rawValue)), ("kind", .string(kind)), ("path", .string(path)),
-            ("state", .string(state.rawValue)),
+            ("id", .int(info.id.rawValue)), ("kind", .string(info.kind.rawValue)), ("path", .string(info.path)),
+            ("state", .string(info.state.rawValue)),
             ("progress", progress.map { .double(($0 * 10).rounded(.down) / 10) } ?? .null),
-            ("bytes_received", .int(received)), ("bytes_expected", .int(orNull: expected)),
-            ("rate", rate.map { .int(WholeNumber.of($0)) } ?? .null),
+            ("bytes_received", .int(info.received)), ("bytes_expected", .int(orNull: info.expected)),
+            ("rate", info.rate.map { .int(WholeNumber.of($0)) } ?? .null),
             ("eta", eta.map { .int(WholeNumber.of($0)) } ?? .null),
-            ("error", .string(orNull: error)), ("started", .string(TimeText.iso8601(started))),
+            ("error", .string(orNull: info.error)), ("started", .string(TimeText.iso8601(info.started))),
         ]
         // Members that most tasks lack.
-        if let estimate, expected == nil { members.append(("bytes_estimated", .int(estimate))) }
+        if let estimate = info.estimate, info.expected == nil { members.append(("bytes_estimated", .int(estimate))) }
         if let retryIn { members.append(("retry_in", .int(WholeNumber.of(retryIn)))) }
         return .object(members)
     }
@@ -154,14 +150,15 @@ extension StatusReport.Task {
     /// One line: state, bar, percent, received and total size, rate, remaining time, path; then the error.
     package var line: String {
         var columns = [
-            state.rawValue.padded(9), ProgressBar.text(shownProgress, width: 20), ProgressBar.percent(shownProgress),
+            info.state.rawValue.padded(9), ProgressBar.text(shownProgress, width: 20),
+            ProgressBar.percent(shownProgress),
         ]
-        columns.append("\(ByteText.size(received))/\(sizeText)".padded(19))
-        columns.append((rate.map(ByteText.rate) ?? "-").padded(10))
+        columns.append("\(ByteText.size(info.received))/\(sizeText)".padded(19))
+        columns.append((info.rate.map(ByteText.rate) ?? "-").padded(10))
         columns.append((eta.map(TimeText.duration) ?? "-").padded(8))
         // Names are untrusted: they must neither control the terminal nor break the line.
         // An upload has no path: commands refer to it by its number.
-        columns.append((kind == "upload" ? "upload:\(id) " : "") + PlainText.oneLine(path))
+        columns.append((info.kind == .upload ? "upload:\(info.id) " : "") + PlainText.oneLine(info.path))
         var line = columns.joined(separator: " ")
         if let reason { line += ": " + reason }
         return line

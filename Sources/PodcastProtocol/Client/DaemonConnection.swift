@@ -200,6 +200,13 @@ extension DaemonConnection {
         try Self.reply(in: try await exchange(.command, WireJSON.encode(command)))
     }
 
+    /// Sends a command and returns a part of the reply. Throws `ClientError` also if `part` returns `nil`, since the
+    /// reply is then not of the expected kind.
+    package func perform<Value>(_ command: Command, _ part: (Reply) -> Value?) async throws -> Value {
+        guard let value = part(try await perform(command)) else { throw ClientError.unexpectedReply }
+        return value
+    }
+
     /// Sends a command. `answer` is called with the reply, a `Failure` or a `ClientError`, on the connection's thread,
     /// before `onEvent` is called for any event that the daemon sends after the reply. If the connection has already
     /// ended, `answer` is called on the calling thread.

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Foundation
 internal import Glibc
 internal import Platform
@@ -36,32 +35,28 @@ package struct DaemonLauncher: Sendable {
         role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection? {
-        try connectToProcess(role: role, onEvent: onEvent, onClose: onClose)?.connection
+        try connect(role: role, stopsDaemon: false, onEvent: onEvent, onClose: onClose)
     }
 
-    /// Connects as `connect` does.
-    ///
-    /// - Returns: The connection and the daemon's process.
-    private func connectToProcess(
-        role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
+    /// Asks the running daemon, if there is one, to exit, and blocks until it has exited, at most about 20 seconds.
+    /// Throws `ClientError` as `connect` does.
+    package func stopDaemon() throws { _ = try connect(role: .command, stopsDaemon: true) }
+
+    private func connect(
+        role: Hello.Role, stopsDaemon: Bool, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
-    ) throws -> (connection: DaemonConnection, process: Int32)? {
+    ) throws -> DaemonConnection? {
         let end = ConnectionEnd(onClose)
-        guard
-            let connection = try DaemonConnection.connect(
-                to: paths.socket, onEvent: onEvent, onClose: { end.connectionClosed() })
-        else {
-            return nil
-        }
+        let found = try DaemonConnection.connect(
+            to: paths.socket, onEvent: onEvent, onClose: { end.connectionClosed() })
+        guard let connection = found else { return nil }
+        var isAccepted = false
+        defer { if !isAccepted { connection.close() } }
         let hello = Hello(
             protocolVersion: protocolVersion, schema: schema, library: paths.library, cache: paths.cache,
             role: role, pid: getpid())
-        guard let welcome = try greet(connection, hello) else {
-            connection.close()
-            return nil
-        }
+        guard let welcome = try greet(connection, hello) else { return nil }
         if welcome.library != paths.library || welcome.cache != paths.cache {
-            connection.close()
             let other =
                 welcome.library != paths.library ? "the library \(welcome.library)" : "the cache \(welcome.cache)"
             throw ClientError(
@@ -70,25 +65,18 @@ package struct DaemonLauncher: Sendable {
                     + "give each environment its own XDG_RUNTIME_DIR")
         }
         if welcome.protocolVersion > protocolVersion || welcome.schema > schema {
-            connection.close()
             throw ClientError(
                 .incompatible,
                 "a newer podfs (\(welcome.version)) is running as process \(welcome.pid): use the newer program")
         }
-        if welcome.protocolVersion < protocolVersion || welcome.schema < schema {
+        if stopsDaemon || welcome.protocolVersion < protocolVersion || welcome.schema < schema {
             stop(connection, process: welcome.pid)
             return nil
         }
         if let notice = welcome.notice { onNotice(notice) }
+        isAccepted = true
         end.connectionAccepted()
-        return (connection, welcome.pid)
-    }
-
-    /// Asks the running daemon, if there is one, to exit, and blocks until it has exited, at most about 20 seconds.
-    /// Throws `ClientError` as `connect` does.
-    package func stopDaemon() throws {
-        guard let daemon = try connectToProcess(role: .command) else { return }
-        stop(daemon.connection, process: daemon.process)
+        return connection
     }
 
     /// Connects. If no daemon runs, first creates the installation's folders and starts a daemon. Blocks until the
@@ -150,15 +138,7 @@ package struct DaemonLauncher: Sendable {
         _ = gone.wait(timeout: .now() + .seconds(10))
         connection.close()
         // The daemon holds the lock on its folders until it exits.
-        waitForExit(process)
-    }
-
-    private func waitForExit(_ pid: Int32) {
-        let process = clinux_pidfd_open(pid)
-        guard process >= 0 else { return }
-        defer { close(process) }
-        var entry = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
-        poll(&entry, 1, 10_000)
+        ProcessHandle(process)?.wait()
     }
 
     /// Runs `podfs daemon`, which exits once the background daemon listens.

@@ -88,10 +88,9 @@ package final class TransferSession: Sendable {
             role: .command, onEvent: { inbox.receive($0) }, onClose: { inbox.handleDisconnect() })
         // Subscribe to events first, so that none is missed.
         _ = try await connection.perform(.watch)
-        guard case .session(let tasks, let ended) = try await connection.perform(.openSession(configuration)) else {
-            throw ClientError.unexpectedReply
-        }
-        return TransferSession(connection: connection, inbox: inbox, outstanding: tasks, missedEvents: ended)
+        let session = try await connection.perform(.openSession(configuration), \.session)
+        return TransferSession(
+            connection: connection, inbox: inbox, outstanding: session.tasks, missedEvents: session.ended)
     }
 
     private init(connection: DaemonConnection, inbox: Inbox, outstanding: [TaskInfo], missedEvents: [Event]) {
@@ -109,18 +108,14 @@ package final class TransferSession: Sendable {
     /// Creates a suspended task for an episode. If another client already has a task for the episode, that task is
     /// shared.
     package func downloadTask(episode: EpisodeID) async throws -> DownloadTask {
-        guard case .task(let info) = try await connection.perform(.createTask(episode: episode)) else {
-            throw ClientError.unexpectedReply
-        }
+        let info = try await connection.perform(.createTask(episode: episode), \.task)
         return DownloadTask(session: self, info: info, episode: episode)
     }
 
     /// Creates a suspended task that continues a cancelled one. Throws `Failure` if its bytes are no longer cached, or
     /// the file has changed on the server.
     package func downloadTask(resumeData: ResumeData) async throws -> DownloadTask {
-        guard case .task(let info) = try await connection.perform(.continueTask(resumeData)) else {
-            throw ClientError.unexpectedReply
-        }
+        let info = try await connection.perform(.continueTask(resumeData), \.task)
         return DownloadTask(session: self, info: info, episode: resumeData.key.episode)
     }
 
@@ -137,9 +132,7 @@ package final class TransferSession: Sendable {
     /// Asks the daemon which of the episodes' downloads wait for space.
     package func waitingForSpace(_ episodes: Set<EpisodeID>) async throws -> Set<EpisodeID> {
         let before = inbox.state.withLock { $0.waitingForSpace }
-        guard case .tasks(let tasks) = try await connection.perform(.tasks) else {
-            throw ClientError.unexpectedReply
-        }
+        let tasks = try await connection.perform(.tasks, \.tasks)
         let waitingForSpace = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(
             episodes)
         // The other episodes no longer wait for space, so remove their stored events. Events that arrived after the

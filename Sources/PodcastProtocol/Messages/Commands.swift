@@ -2,7 +2,7 @@ internal import Foundation
 package import Transfers
 
 /// The version of the protocol, which must be the same in the client and the daemon.
-package let protocolVersion = 3
+package let protocolVersion = 4
 
 /// The first message of a client.
 package struct Hello: Sendable, Codable, Equatable {
@@ -170,7 +170,9 @@ package enum Reply: Sendable, Codable, Equatable {
     case renamed([RenamedPath])
     case tasks([TaskInfo])
     case status(TaskList)
-    case counters(Counters)
+    /// The number of episodes opened or read by probes since the daemon's start. Probes are programs that read only
+    /// headers and tags, such as the scanners of media libraries.
+    case counters(probed: Int)
     case text(String)
     /// The number of episodes or uploads for which the action succeeded, and a message for each failure.
     case acted(count: Int, problems: [String])
@@ -194,13 +196,33 @@ package enum Reply: Sendable, Codable, Equatable {
     case taggedFile(version: Int)
 }
 
-/// The daemon's counts since its start.
-package struct Counters: Sendable, Codable, Equatable {
-    /// The number of episodes opened or read by probes: programs that read only headers and tags, such as the scanners
-    /// of media libraries.
-    package var probed: Int
-
-    package init(probed: Int) { self.probed = probed }
+// The values of replies, for callers that expect one kind; `nil` for a reply of another kind.
+extension Reply {
+    package var subscribed: (name: String, episodes: Int, skipped: Int)? {
+        if case .subscribed(let name, let episodes, let skipped) = self { (name, episodes, skipped) } else { nil }
+    }
+    package var imported: ImportResult? { if case .imported(let result) = self { result } else { nil } }
+    package var refreshed: [RefreshResult]? { if case .refreshed(let results) = self { results } else { nil } }
+    package var renamed: [RenamedPath]? { if case .renamed(let paths) = self { paths } else { nil } }
+    package var tasks: [TaskInfo]? { if case .tasks(let tasks) = self { tasks } else { nil } }
+    package var status: TaskList? { if case .status(let list) = self { list } else { nil } }
+    package var probed: Int? { if case .counters(let probed) = self { probed } else { nil } }
+    package var text: String? { if case .text(let text) = self { text } else { nil } }
+    package var acted: (count: Int, problems: [String])? {
+        if case .acted(let count, let problems) = self { (count, problems) } else { nil }
+    }
+    package var events: [Event]? { if case .events(let events) = self { events } else { nil } }
+    package var settings: (own: [String: String], kept: KeepChange?)? {
+        if case .settings(let own, let kept) = self { (own, kept) } else { nil }
+    }
+    package var session: (tasks: [TaskInfo], ended: [Event])? {
+        if case .session(let tasks, let ended) = self { (tasks, ended) } else { nil }
+    }
+    package var task: TaskInfo? { if case .task(let task) = self { task } else { nil } }
+    package var found: (shows: [FoundShow], problems: [String])? {
+        if case .found(let shows, let problems) = self { (shows, problems) } else { nil }
+    }
+    package var sync: SyncStatus? { if case .sync(let status) = self { status } else { nil } }
 }
 
 /// A path that has changed: `SHOW`, or `SHOW/EPISODE`.

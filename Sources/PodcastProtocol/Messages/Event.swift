@@ -1,10 +1,10 @@
 internal import Platform
 package import Transfers
 
-/// An event, which the daemon sends to every watching client.
-package struct Event: Sendable, Equatable {
+/// An event, which the daemon sends to every watching client. The library stores final events for days.
+package struct Event: Sendable, Codable, Equatable {
     /// The kind of an event, and its subject.
-    package enum Body: Sendable, Equatable {
+    package enum Body: Sendable, Codable, Equatable {
         /// A task has received or sent more bytes.
         case progress(TaskReport)
         /// The state or the path of a task has changed.
@@ -39,7 +39,7 @@ package struct Event: Sendable, Equatable {
 }
 
 /// The subject and the progress of a task, in its events.
-package struct TaskReport: Sendable, Equatable {
+package struct TaskReport: Sendable, Codable, Equatable {
     /// The task; `nil` for an event without one, such as that of a probe or of a failed open.
     package var id: TaskID?
     package var kind = TaskInfo.Kind.download
@@ -74,7 +74,7 @@ package struct TaskReport: Sendable, Equatable {
 
 extension Event {
     /// The kind of an event, as in the output of `podfs events`.
-    package enum Kind: String, Sendable, Codable {
+    package enum Kind: String, Sendable {
         case progress, completed, failed, state, library, listening, idle
     }
 
@@ -135,106 +135,6 @@ extension Event {
         // `remote`: a cancelled download, or a finished fetch of a feed, a search or an asset. `cancelled`: an upload.
         case .state(let report): report.state == .remote || report.state == .cancelled
         case .progress, .episode, .show, .view, .listening, .idle: false
-        }
-    }
-}
-
-// The stored form is one flat JSON object. The library keeps it for days, so a daemon of another version must be able
-// to read it.
-extension Event: Codable {
-    fileprivate struct Stored: Codable {
-        var sequence: Int64
-        var time: Int64
-        var kind: Kind
-        var task: TaskID?
-        /// `nil` for a download.
-        var taskKind: TaskInfo.Kind?
-        var id: EpisodeID?
-        var podcast: ShowID?
-        var generation: Int?
-        var path: String?
-        var formerName: String?
-        var state: TaskState?
-        var received: Int64?
-        var expected: Int64?
-        var rate: Double?
-        var ranges: String?
-        var session: String?
-        var error: String?
-        var waitsForSpace: Bool?
-        var listening: StoredListening?
-        var estimate: Int64?
-        /// In milliseconds.
-        var retryIn: Int64?
-    }
-
-    /// Decodes the stored form. Throws if the state or the subject is missing.
-    package init(from decoder: any Decoder) throws {
-        let stored = try Stored(from: decoder)
-        let body: Body? =
-            switch stored.kind {
-            case .progress: stored.report.map { .progress($0) }
-            case .state: stored.report.map { .state($0) }
-            case .completed: stored.report.map { .completed($0) }
-            case .failed: stored.report.map { .failed($0) }
-            case .library:
-                stored.id.map { .episode($0, formerName: stored.formerName) }
-                    ?? stored.podcast.map { .show($0, name: stored.path, formerName: stored.formerName) }
-                    ?? stored.path.map { .view(name: $0, isRemoved: stored.formerName != nil) }
-            case .listening:
-                if let id = stored.id, let path = stored.path, let listening = stored.listening {
-                    .listening(id, path: path, listening)
-                } else {
-                    nil
-                }
-            case .idle: .idle
-            }
-        guard let body else {
-            throw DecodingError.dataCorrupted(
-                DecodingError.Context(
-                    codingPath: decoder.codingPath,
-                    debugDescription: "an event of kind \(stored.kind) lacks its state or its subject"))
-        }
-        self.init(sequence: stored.sequence, time: stored.time, body)
-    }
-
-    /// Encodes the stored form.
-    package func encode(to encoder: any Encoder) throws {
-        var stored = Stored(sequence: sequence, time: time, kind: kind)
-        switch body {
-        case .progress(let report), .state(let report), .completed(let report), .failed(let report):
-            stored.report = report
-        case .episode(let id, let formerName): (stored.id, stored.formerName) = (id, formerName)
-        case .show(let id, let name, let formerName):
-            (stored.podcast, stored.path, stored.formerName) = (id, name, formerName)
-        case .view(let name, let isRemoved): (stored.path, stored.formerName) = (name, isRemoved ? name : nil)
-        case .listening(let id, let path, let listening):
-            (stored.id, stored.path, stored.listening) = (id, path, listening)
-        case .idle: break
-        }
-        try stored.encode(to: encoder)
-    }
-}
-
-extension Event.Stored {
-    fileprivate var report: TaskReport? {
-        get {
-            guard let state else { return nil }
-            var report = TaskReport(id: task, state: state)
-            report.kind = taskKind ?? .download
-            (report.episode, report.show, report.generation, report.path) = (id, podcast, generation, path)
-            (report.received, report.expected, report.rate, report.ranges) = (received, expected, rate, ranges)
-            (report.session, report.error, report.waitsForSpace) = (session, error, waitsForSpace ?? false)
-            (report.estimate, report.retryIn) = (estimate, retryIn.map { .milliseconds($0) })
-            return report
-        }
-        set {
-            guard let report = newValue else { return }
-            (task, state, taskKind) = (report.id, report.state, report.kind == .download ? nil : report.kind)
-            (id, podcast, generation, path) = (report.episode, report.show, report.generation, report.path)
-            (received, expected, rate, ranges) = (report.received, report.expected, report.rate, report.ranges)
-            (session, error, waitsForSpace) = (report.session, report.error, report.waitsForSpace ? true : nil)
-            (estimate, retryIn) = (report.estimate, report.retryIn?.milliseconds)
         }
     }
 }

@@ -67,23 +67,19 @@ package struct OpenRequest: Sendable, Equatable {
     }
 }
 
-/// The episode of a `close` or `opened` frame. `opened` reports an open for which the mount has sent no `OpenRequest`.
-package struct EpisodeReference: Sendable, Equatable {
-    package var episode: EpisodeID
-
-    package init(episode: EpisodeID) { self.episode = episode }
-
+// The payload of a `close` or `opened` frame. `opened` reports an open for which the mount has sent no `OpenRequest`.
+extension EpisodeID {
     package var payload: [UInt8] {
         var writer = WireWriter()
-        writer.append(episode.rawValue)
+        writer.append(rawValue)
         return writer.bytes
     }
 
     /// Decodes a payload; `nil` if it is malformed.
     package init?(payload: [UInt8]) {
         var reader = WireReader(payload[...])
-        guard let episode = reader.int64() else { return nil }
-        self.episode = EpisodeID(episode)
+        guard let number = reader.int64() else { return nil }
+        self.init(number)
     }
 }
 

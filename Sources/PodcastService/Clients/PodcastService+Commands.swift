@@ -48,7 +48,7 @@ extension PodcastService {
             return .text(String(decoding: feed.inspectJSON(), as: UTF8.self))
         case .tasks: return .tasks(allTasks)
         case .status: return .status(TaskList(allTasks, limit: TaskList.limit))
-        case .counters: return .counters(counters)
+        case .counters: return counters
         case .act(let action, let episodes): return try await tasks.act(action, on: episodes)
         case .publish(let request): return try uploads.publish(request)
         case .actOnUploads(let action, let ids): return try uploads.act(action, on: ids)

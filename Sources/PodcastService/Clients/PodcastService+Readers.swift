@@ -14,8 +14,8 @@ extension PodcastService {
         case .cancel: cancel(frame.number, of: client)
         case .close: close(frame, from: client)
         case .opened:
-            guard let request = EpisodeReference(payload: frame.payload) else { return }
-            driver.events.enqueue(.opened(request.episode))
+            guard let episode = EpisodeID(payload: frame.payload) else { return }
+            driver.events.enqueue(.opened(episode))
             driver.events.scheduleDelivery()
         case .hello: greet(frame, client)
         case .command:
@@ -176,18 +176,18 @@ extension PodcastService {
     }
 
     private nonisolated func close(_ frame: Frame, from client: ClientConnection) {
-        guard let request = EpisodeReference(payload: frame.payload) else { return }
+        guard let episode = EpisodeID(payload: frame.payload) else { return }
         let wasOpen = client.state.withLock { state in
             // Close the episode's oldest open. The client may have cancelled the newest, and that cancel, which may
             // not have arrived yet, has to find its own open here.
-            let numbers = state.opens.lazy.filter { $0.value == request.episode }.map(\.key)
+            let numbers = state.opens.lazy.filter { $0.value == episode }.map(\.key)
             guard let number = numbers.min() else { return false }
             state.opens[number] = nil
             return true
         }
-        if wasOpen { engine.close(MediaID(request.episode)) }
+        if wasOpen { engine.close(MediaID(episode)) }
         // Report the close even if an earlier daemon granted the open.
-        driver.events.enqueue(.closed(request.episode))
+        driver.events.enqueue(.closed(episode))
     }
 
     /// Cancels the requests of a disconnected client and closes its open episodes.

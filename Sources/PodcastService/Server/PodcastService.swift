@@ -65,7 +65,7 @@ package final class PodcastService: ServicePart {
     /// Records an episode that a program opened or read only to probe it.
     nonisolated func recordProbe(of episode: EpisodeID) { probed.withLock { _ = $0.insert(episode) } }
 
-    nonisolated var counters: Counters { Counters(probed: probed.withLock { $0.count }) }
+    nonisolated var counters: Reply { .counters(probed: probed.withLock { $0.count }) }
 
     /// Starts the service: reconciles cache and library, restores lost subscriptions, continues the downloads and
     /// uploads of the previous daemon, and begins scheduled work.

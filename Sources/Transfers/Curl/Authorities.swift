@@ -116,3 +116,8 @@ package struct Authorities: Sendable, Equatable {
         return readAll(descriptor, limit: largestFile)
     }
 }
+
+/// Returns the version of the libcurl that runs.
+package func curlVersion() -> String {
+    String(cString: curl_version_info(CURLVERSION_FIRST).pointee.version)
+}

@@ -23,7 +23,7 @@ struct UsageMistake {
             line.trimmingCharacters(in: .whitespaces)
         }
         let form = usage.prefix { !$0.hasPrefix("See ") }.joined(separator: " ").dropFirst("Usage: ".count)
-        let command = Self.path(arguments, root).joined(separator: " ")
+        let command = Self.command(of: arguments, root).path.joined(separator: " ")
         lines = [text, (form.isEmpty ? "" : "usage: \(form); ") + "see: \(command) --help"]
     }
 
@@ -42,8 +42,8 @@ struct UsageMistake {
 
     /// Returns the message for a word that is not a command; `nil` if all commands are known.
     private static func unknownCommand(_ arguments: [String], _ root: any ParsableCommand.Type) -> String? {
-        let path = path(arguments, root)
-        let commands = command(path, root).configuration.subcommands.compactMap { $0.configuration.commandName }
+        let (path, command) = command(of: arguments, root)
+        let commands = command.configuration.subcommands.compactMap { $0.configuration.commandName }
         guard !commands.isEmpty, let word = arguments.dropFirst(path.count - 1).first, !word.hasPrefix("-") else {
             return nil
         }
@@ -55,23 +55,16 @@ struct UsageMistake {
         return "there is no command '\(place) \(word)'; did you mean '\(place) \(meant)'?"
     }
 
-    /// Returns the names of the commands at the beginning of the arguments: `["podfs", "sync", "login"]`.
-    private static func path(_ arguments: [String], _ root: any ParsableCommand.Type) -> [String] {
-        var path = ["podfs"]
-        var current = root
+    /// Returns the last of the commands at the beginning of the arguments, and its path: `["podfs", "sync", "login"]`.
+    private static func command(
+        of arguments: [String], _ root: any ParsableCommand.Type
+    ) -> (path: [String], type: any ParsableCommand.Type) {
+        var found = (path: ["podfs"], type: root)
         for word in arguments {
-            guard let next = current.configuration.subcommands.first(where: { $0.configuration.commandName == word })
-            else { break }
-            path.append(word)
-            current = next
+            let next = found.type.configuration.subcommands.first { $0.configuration.commandName == word }
+            guard let next else { break }
+            found = (found.path + [word], next)
         }
-        return path
-    }
-
-    /// Returns the command type at a path of names.
-    private static func command(_ path: [String], _ root: any ParsableCommand.Type) -> any ParsableCommand.Type {
-        path.dropFirst().reduce(root) { type, name in
-            type.configuration.subcommands.first { $0.configuration.commandName == name } ?? type
-        }
+        return found
     }
 }

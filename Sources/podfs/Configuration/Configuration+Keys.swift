@@ -1,153 +1,83 @@
 import PodcastLibrary
 import PodcastService
-
-/// An error thrown for an invalid value. The message states the expected form.
-struct ConfigurationValueError: Error {
-    let message: String
-}
+import Transfers
 
 /// A key of the configuration file, and the setter of its value in a `Configuration`.
 struct ConfigurationKey: Sendable {
     /// The names of the tables that contain the key, then the key's own name, separated by dots: `cache.limit`.
     let path: String
-    let apply: @Sendable (ConfigurationValue, inout Configuration) throws(ConfigurationValueError) -> Void
+    let apply: @Sendable (ConfigurationValue, inout Configuration) throws -> Void
 
-    private typealias Property<Value> = any WritableKeyPath<Configuration, Value> & Sendable
-
-    private static func size(
-        _ path: String, _ property: Property<Int64>, minimum: Int64
-    ) -> Self {
-        Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
-            configuration[keyPath: property] = try value.size(minimum: minimum)
-        }
+    /// Creates the key of a property. `convert` throws an error whose description states the expected form.
+    private init<Value>(
+        _ path: String, _ property: any WritableKeyPath<Configuration, Value> & Sendable,
+        _ convert: @escaping @Sendable (ConfigurationValue) throws -> Value
+    ) {
+        self.path = path
+        apply = { $1[keyPath: property] = try convert($0) }
     }
 
-    private static func number(
-        _ path: String, _ property: Property<Int>, in range: ClosedRange<Int>
-    ) -> Self {
-        Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
-            configuration[keyPath: property] = try value.number(in: range)
-        }
-    }
-
-    private static func duration(
-        _ path: String, _ property: Property<Duration>,
-        minimum: Duration = .milliseconds(1)
-    ) -> Self {
-        Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
-            configuration[keyPath: property] = try value.duration(minimum: minimum)
-        }
-    }
-
-    private static func flag(
-        _ path: String, _ property: Property<Bool>
-    ) -> Self {
-        Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
-            configuration[keyPath: property] = try value.flag()
-        }
-    }
-
-    /// Returns the key of a rule of automatic downloads. It accepts the same values as `podfs set`.
-    private static func rule(_ key: ShowSettingKey) -> Self {
-        Self(path: key.rawValue) { (value, configuration) throws(ConfigurationValueError) in
+    /// Creates the key of a rule of automatic downloads. It accepts the same values as `podfs set`.
+    private init(rule: ShowSettingKey) {
+        path = rule.rawValue
+        apply = { value, configuration in
             let text = try value.text()
             do throws(AutoDownloadRules.Rejection) {
-                try configuration.autoDownloadRules.set(key, text)
+                try configuration.autoDownloadRules.set(rule, text)
             } catch {
                 throw value.unexpected(error.message)
             }
         }
     }
 
-    /// Returns the key of a shell command, which may have several lines.
-    private static func command(
-        _ path: String, _ property: Property<String?>
-    ) -> Self {
-        Self(path: path) { (value, configuration) throws(ConfigurationValueError) in
-            configuration[keyPath: property] = try value.command()
-        }
-    }
+    /// The shortest time that is not zero.
+    private static let shortest = Duration.milliseconds(1)
 
     /// All keys. The upper bounds for the numbers of connections only catch typing errors.
     static let all: [Self] = [
-        .size("cache.limit", \.cache.limit, minimum: 1),
-        Self(path: "cache.keep_free") { (value, configuration) throws(ConfigurationValueError) in
-            configuration.cache.keepFree = try value.size(minimum: 0)
+        Self("cache.limit", \.cache.capacity) { try $0.size(minimum: 1) },
+        Self("cache.keep_free", \.cache.keepFree) { try $0.size(minimum: 0) },
+        Self("transfers.filling", \.transfers.pools.filling) { try $0.number(in: 1...64) },
+        Self("transfers.filling_per_host", \.transfers.pools.fillingPerHost) { try $0.number(in: 1...16) },
+        Self("transfers.readers_per_host", \.transfers.pools.readersPerHost) { try $0.number(in: 1...64) },
+        Self("transfers.rate_limit", \.transfers.rateLimit) { try $0.rate() },
+        Self("transfers.reader_deadline", \.transfers.limits.readerDeadline) { try $0.duration(minimum: shortest) },
+        Self("transfers.stall", \.transfers.limits.stall) { try $0.duration(minimum: shortest) },
+        Self("transfers.give_up", \.transfers.limits.retry.giveUp) { try $0.duration(minimum: shortest) },
+        Self("transfers.allow_private", \.transfers.allowPrivate) { try $0.reachExceptions() },
+        Self("transfers.ca_file", \.transfers.authorities) { try $0.certificateFile() },
+        Self("discretionary.allow_metered", \.discretionary.allowMetered) { try $0.flag() },
+        Self("discretionary.allow_battery", \.discretionary.allowBattery) { try $0.flag() },
+        Self("daemon.idle_exit", \.daemon.idleExit) { try $0.duration(minimum: .zero) },
+        Self("refresh.min", \.refresh.min) { try $0.duration(minimum: shortest) },
+        Self("refresh.max", \.refresh.max) { try $0.duration(minimum: shortest) },
+        Self("refresh.connections", \.refresh.connections) { try $0.number(in: 1...256) },
+        Self("sync.interval", \.sync.interval) { try $0.duration(minimum: .seconds(1)) },
+        Self("sync.delay", \.sync.delay) { try $0.duration(minimum: .zero) },
+        Self("names.template", \.names.template) { try NameTemplate($0.text()) },
+        Self("names.portable", \.names.isPortable) { try $0.flag() },
+        Self("auto_download", \.autoDownload) { try $0.number(in: 0...100_000) },
+        Self(rule: .autoDownloadOrder), Self(rule: .autoDownloadTitle), Self(rule: .autoDownloadMinDuration),
+        Self(rule: .autoDownloadMaxDuration), Self(rule: .autoDownloadTypes),
+        Self("keep", \.keep) { value in
+            guard case .string(let text) = value, let keep = Keep(text) else { throw value.unexpected(Keep.forms) }
+            return keep
         },
-        .number("transfers.filling", \.transfers.filling, in: 1...64),
-        .number("transfers.filling_per_host", \.transfers.fillingPerHost, in: 1...16),
-        .number("transfers.readers_per_host", \.transfers.readersPerHost, in: 1...64),
-        Self(path: "transfers.rate_limit") { (value, configuration) throws(ConfigurationValueError) in
-            configuration.transfers.rateLimit = try value.rate()
-        },
-        .duration("transfers.reader_deadline", \.transfers.readerDeadline),
-        .duration("transfers.stall", \.transfers.stall),
-        .duration("transfers.give_up", \.transfers.giveUp),
-        Self(path: "transfers.allow_private") { (value, configuration) throws(ConfigurationValueError) in
-            configuration.transfers.allowPrivate = try value.reachExceptions()
-        },
-        Self(path: "transfers.ca_file") { (value, configuration) throws(ConfigurationValueError) in
-            configuration.transfers.authorities = try value.certificateFile()
-        },
-        .flag("discretionary.allow_metered", \.discretionary.allowMetered),
-        .flag("discretionary.allow_battery", \.discretionary.allowBattery),
-        .duration("daemon.idle_exit", \.daemon.idleExit, minimum: .zero),
-        .duration("refresh.min", \.refresh.min),
-        .duration("refresh.max", \.refresh.max),
-        .number("refresh.connections", \.refresh.connections, in: 1...256),
-        .duration("sync.interval", \.sync.interval, minimum: .seconds(1)),
-        .duration("sync.delay", \.sync.delay, minimum: .zero),
-        Self(path: "names.template") { (value, configuration) throws(ConfigurationValueError) in
-            let text = try value.text()
-            do {
-                configuration.names.template = try NameTemplate(text)
-            } catch {
-                throw ConfigurationValueError(message: "\(error)")
-            }
-        },
-        .flag("names.portable", \.names.isPortable),
-        .number("auto_download", \.autoDownload, in: 0...100_000),
-        .rule(.autoDownloadOrder), .rule(.autoDownloadTitle), .rule(.autoDownloadMinDuration),
-        .rule(.autoDownloadMaxDuration), .rule(.autoDownloadTypes),
-        Self(path: "keep") { (value, configuration) throws(ConfigurationValueError) in
-            guard case .string(let text) = value, let keep = Keep(text) else {
-                throw value.unexpected(Keep.forms)
-            }
-            configuration.keep = keep
-        },
-        Self(path: "user_agent") { (value, configuration) throws(ConfigurationValueError) in
-            configuration.userAgent = try value.text()
-        },
-        Self(path: "search.itunes.url") { (value, configuration) throws(ConfigurationValueError) in
-            configuration.search.iTunesURL = try value.webAddress()
-        },
-        Self(path: "search.podcastindex.key") { (value, configuration) throws(ConfigurationValueError) in
-            let secret = configuration.search.podcastIndex?.secret ?? ""
-            configuration.search.podcastIndex = .init(key: try value.text(), secret: secret)
-        },
-        Self(path: "search.podcastindex.secret") { (value, configuration) throws(ConfigurationValueError) in
-            let key = configuration.search.podcastIndex?.key ?? ""
-            configuration.search.podcastIndex = .init(key: key, secret: try value.text())
-        },
-        Self(path: "search.podcastindex.url") { (value, configuration) throws(ConfigurationValueError) in
-            configuration.search.podcastIndexURL = try value.webAddress()
-        },
-        .flag("listening.mpris", \.listening.mpris),
-        .flag("listening.resume", \.listening.resume),
-        .flag("tagged", \.hasTaggedFolder),
-        Self(path: "share.base_url") { (value, configuration) throws(ConfigurationValueError) in
-            configuration.shareBase = try value.baseAddress()
-        },
-        Self(path: "indexers") { (value, configuration) throws(ConfigurationValueError) in
-            configuration.indexers = try value.names()
-        },
-        Self(path: "probes") { (value, configuration) throws(ConfigurationValueError) in
-            configuration.probes = try value.names()
-        },
-        .command("hooks.on_download", \.hooks.onDownload),
-        .command("hooks.on_new_episode", \.hooks.onNewEpisode),
-        .command("hooks.on_played", \.hooks.onPlayed),
-        .command("hooks.on_idle", \.hooks.onIdle),
+        Self("user_agent", \.userAgent) { try $0.text() },
+        Self("search.itunes.url", \.search.iTunesURL) { try $0.webAddress() },
+        Self("search.podcastindex.key", \.search.podcastIndexKey) { try $0.text() },
+        Self("search.podcastindex.secret", \.search.podcastIndexSecret) { try $0.text() },
+        Self("search.podcastindex.url", \.search.podcastIndexURL) { try $0.webAddress() },
+        Self("listening.mpris", \.listening.mpris) { try $0.flag() },
+        Self("listening.resume", \.listening.resume) { try $0.flag() },
+        Self("tagged", \.hasTaggedFolder) { try $0.flag() },
+        Self("share.base_url", \.shareBase) { try $0.baseAddress() },
+        Self("indexers", \.indexers) { try $0.names() },
+        Self("probes", \.probes) { try $0.names() },
+        Self("hooks.on_download", \.hooks.onDownload) { try $0.command() },
+        Self("hooks.on_new_episode", \.hooks.onNewEpisode) { try $0.command() },
+        Self("hooks.on_played", \.hooks.onPlayed) { try $0.command() },
+        Self("hooks.on_idle", \.hooks.onIdle) { try $0.command() },
     ]
 }
 
@@ -163,7 +93,7 @@ extension Configuration {
             do {
                 try key.apply(entry.value, &self)
             } catch {
-                throw document.error(at: entry.line, "\(entry.path): \(error.message)")
+                throw document.error(at: entry.line, "\(entry.path): \(error)")
             }
         }
         if refresh.min > refresh.max {
@@ -171,17 +101,15 @@ extension Configuration {
                 at: document.line(of: "refresh.min") ?? document.line(of: "refresh.max"),
                 "refresh.min is longer than refresh.max")
         }
-        if let index = search.podcastIndex, index.key.isEmpty || index.secret.isEmpty {
-            let missing = index.key.isEmpty ? "key" : "secret"
-            let given = index.key.isEmpty ? "secret" : "key"
+        // The Podcast Index needs key and secret, and its URL needs both.
+        let missing = ["key", "secret"].filter { document.line(of: "search.podcastindex.\($0)") == nil }
+        if let given = ["key", "secret", "url"].first(where: { document.line(of: "search.podcastindex.\($0)") != nil }),
+            !missing.isEmpty
+        {
+            let needed = missing.map { "search.podcastindex.\($0)" }.joined(separator: " and ")
             throw document.error(
                 at: document.line(of: "search.podcastindex.\(given)"),
-                "search.podcastindex.\(given) needs search.podcastindex.\(missing) beside it")
-        }
-        if search.podcastIndexURL != nil, search.podcastIndex == nil {
-            throw document.error(
-                at: document.line(of: "search.podcastindex.url"),
-                "search.podcastindex.url needs search.podcastindex.key and search.podcastindex.secret")
+                "search.podcastindex.\(given) needs \(needed) beside it")
         }
     }
 

@@ -8,27 +8,11 @@ import Transfers
 ///
 /// Sizes are bytes, rates bytes per second.
 struct Configuration: Sendable, Equatable {
-    struct Cache: Sendable, Equatable {
-        /// The maximum size of the cached media.
-        var limit: Int64 = 10 << 30
-        /// The free space to leave on the disk, even if the cache is smaller than `limit`; `nil` means 1 GiB or 5 % of
-        /// the disk, whichever is less.
-        var keepFree: Int64?
-    }
-
     struct Transfers: Sendable, Equatable {
-        /// The maximum number of concurrent background downloads.
-        var filling = 3
-        var fillingPerHost = 2
-        var readersPerHost = 6
-        /// Bytes per second; `nil` means no limit.
-        var rateLimit: Int64?
-        /// The time without progress after which a read fails.
-        var readerDeadline = Duration.seconds(60)
-        /// The time without a byte after which a connection is closed.
-        var stall = Duration.seconds(20)
-        /// The time without progress after which a task fails.
-        var giveUp = Duration.seconds(24 * 3_600)
+        var limits = DownloadMachine.Limits()
+        var pools = ConnectionPools.Limits()
+        /// Bytes per second; 0 means no limit.
+        var rateLimit: Int64 = 0
         /// Private hosts and networks to which feeds and servers in less private networks, such as the internet, may
         /// refer.
         var allowPrivate: [ReachPolicy.Exception] = []
@@ -68,15 +52,11 @@ struct Configuration: Sendable, Equatable {
     }
 
     struct Search: Sendable, Equatable {
-        struct PodcastIndex: Sendable, Equatable {
-            var key: String
-            var secret: String
-        }
-
         /// The URL of the iTunes Search API, or of a compatible server.
         var iTunesURL = "https://itunes.apple.com/search"
-        /// The credentials of the Podcast Index; `nil` means that it is not searched.
-        var podcastIndex: PodcastIndex?
+        /// The credentials of the Podcast Index, which is not searched without them. Either both are set or neither.
+        var podcastIndexKey: String?
+        var podcastIndexSecret: String?
         /// A server compatible with the Podcast Index; `nil` means the Podcast Index itself.
         var podcastIndexURL: String?
     }
@@ -97,7 +77,7 @@ struct Configuration: Sendable, Equatable {
         var onIdle: String?
     }
 
-    var cache = Cache()
+    var cache = StorageLimits()
     var transfers = Transfers()
     var discretionary = Discretionary()
     var daemon = Daemon()

@@ -6,8 +6,8 @@ struct ConfigurationDocument: Sendable {
         /// The names of the tables that contain the key, and of the key itself, separated by dots.
         let path: String
         let value: ConfigurationValue
-        /// The line number, counted from 1; `nil` if it is unknown.
-        let line: Int?
+        /// The line number, counted from 1.
+        let line: Int
     }
 
     /// The entries in the order of the file.
@@ -20,22 +20,15 @@ struct ConfigurationDocument: Sendable {
     init(bytes: [UInt8], path: String) throws(ConfigurationError) {
         self.path = path
         let text = try Self.text(bytes, path: path)
-        let table: TOMLTable
         do {
-            table = try TOMLTable(string: text)
+            _ = try TOMLTable(string: text)
         } catch {
             guard let error = error as? TOMLParseError else {
                 throw ConfigurationError(path: path, line: nil, message: "\(error)")
             }
             throw ConfigurationError(path: path, line: error.source.begin.line, message: error.description)
         }
-        let lines = TOMLKeyLines(text)
-        var entries: [Entry] = []
-        Self.collect(table, below: [], lines, into: &entries)
-        // TOMLKit sorts keys by name, so restore the order of the file. Entries whose line is unknown come last.
-        self.entries = entries.enumerated().sorted {
-            ($0.element.line ?? .max, $0.offset) < ($1.element.line ?? .max, $1.offset)
-        }.map(\.element)
+        entries = Self.entries(in: text)
     }
 
     /// Creates an error with this file's path and a line number.
@@ -43,7 +36,7 @@ struct ConfigurationDocument: Sendable {
         ConfigurationError(path: path, line: line, message: message)
     }
 
-    /// Returns the line of the entry with this path; `nil` if there is no such entry, or its line is unknown.
+    /// Returns the line of the entry with this path; `nil` if there is no such entry.
     func line(of path: String) -> Int? { entries.first { $0.path == path }?.line }
 
     /// Decodes the file. TOML must be UTF-8 and must not contain NUL, which would also truncate the text in C.
@@ -60,23 +53,47 @@ struct ConfigurationDocument: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Returns the entries of a valid document with their line numbers, which the parser does not report. So each
+    /// statement is parsed alone: a statement (a heading, or a key with its value) begins at the start of a line, and
+    /// ends with the first line up to which it is valid.
+    private static func entries(in text: String) -> [Entry] {
+        let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        var entries: [Entry] = []
+        var heading: [String] = []
+        var start = 0
+        for end in lines.indices {
+            guard let statement = try? TOMLTable(string: lines[start...end].joined(separator: "\n")) else { continue }
+            let isHeading = lines[start].first { !$0.isWhitespace } == "["
+            if isHeading { heading = names(of: statement) }
+            collect(statement, below: isHeading ? [] : heading, line: start + 1, into: &entries)
+            start = end + 1
+        }
+        return entries
+    }
+
+    /// Returns the names in a heading.
+    private static func names(of heading: TOMLTable) -> [String] {
+        guard let (name, value) = heading.first(where: { _ in true }) else { return [] }
+        return [name] + (value.table.map(names) ?? [])
+    }
+
     /// Appends the entries of a table and of the tables in it.
     private static func collect(
-        _ table: TOMLTable, below parents: [String], _ lines: TOMLKeyLines, into entries: inout [Entry]
+        _ table: TOMLTable, below parents: [String], line: Int, into entries: inout [Entry]
     ) {
         let keys = ConfigurationKey.all.map(\.path)
         for (name, value) in table {
             let names = parents + [name]
             let path = names.joined(separator: ".")
             guard let inner = value.table, !keys.contains(path) else {
-                entries.append(Entry(path: path, value: converted(value), line: lines.line(of: names)))
+                entries.append(Entry(path: path, value: converted(value), line: line))
                 continue
             }
-            collect(inner, below: names, lines, into: &entries)
+            collect(inner, below: names, line: line, into: &entries)
             // An empty table is valid if podfs has keys in it, since they may be commented out in the file. Any other
             // empty table is a misspelled heading. Its entry makes podfs report it as an unknown key.
             if inner.isEmpty, !keys.contains(where: { $0.hasPrefix(path + ".") }) {
-                entries.append(Entry(path: path, value: .other("table"), line: lines.line(of: names)))
+                entries.append(Entry(path: path, value: .other("table"), line: line))
             }
         }
     }

@@ -2,6 +2,11 @@ import Foundation
 import PodcastService
 import Transfers
 
+/// An error thrown for an invalid value.
+struct ConfigurationValueError: Error, CustomStringConvertible {
+    let description: String
+}
+
 /// A TOML value of the configuration file, and its conversions.
 enum ConfigurationValue: Sendable, Equatable {
     case string(String)
@@ -14,7 +19,7 @@ enum ConfigurationValue: Sendable, Equatable {
 
     /// Returns the error that names the expected and the found value.
     func unexpected(_ expected: String) -> ConfigurationValueError {
-        ConfigurationValueError(message: "expected \(expected), found \(shown)")
+        ConfigurationValueError(description: "expected \(expected), found \(shown)")
     }
 
     private var shown: String {
@@ -30,12 +35,12 @@ enum ConfigurationValue: Sendable, Equatable {
 
     // MARK: Conversions
 
-    func flag() throws(ConfigurationValueError) -> Bool {
+    func flag() throws -> Bool {
         guard case .boolean(let flag) = self else { throw unexpected("true or false") }
         return flag
     }
 
-    func number(in range: ClosedRange<Int>) throws(ConfigurationValueError) -> Int {
+    func number(in range: ClosedRange<Int>) throws -> Int {
         guard case .integer(let number) = self, range.contains(number) else {
             throw unexpected("a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
@@ -43,95 +48,98 @@ enum ConfigurationValue: Sendable, Equatable {
     }
 
     /// Returns the text of a string. Throws if it is blank or contains a control character, such as a line feed.
-    func text() throws(ConfigurationValueError) -> String {
+    func text() throws -> String {
         guard case .string(let text) = self, text.contains(where: { !$0.isWhitespace }),
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else { throw unexpected("text in quotes, on one line and not empty") }
         return text
     }
 
-    func command() throws(ConfigurationValueError) -> String {
+    func command() throws -> String {
         guard case .string(let text) = self, text.contains(where: { !$0.isWhitespace }) else {
             throw unexpected("a command in quotes")
         }
         return text
     }
 
-    /// Returns file names of programs.
-    func names() throws(ConfigurationValueError) -> [String] {
-        let expected = "names of programs, such as [\"updatedb\", \"baloo_file\"]"
+    /// Returns the elements of an array, converted; `convert` returns `nil` for an element of another form.
+    private func elements<Element>(
+        _ expected: String, _ convert: (ConfigurationValue) throws -> Element?
+    ) throws -> [Element] {
         guard case .array(let values) = self else { throw unexpected(expected) }
-        var names: [String] = []
-        for value in values {
-            let name = try value.text()
-            // A program is identified by its file name only.
-            guard !name.contains("/") else { throw value.unexpected(expected) }
-            names.append(name)
+        return try values.map { value in
+            guard let element = try convert(value) else { throw value.unexpected(expected) }
+            return element
         }
-        return names
+    }
+
+    /// Returns file names of programs. A program is identified by its file name only.
+    func names() throws -> [String] {
+        try elements("names of programs, such as [\"updatedb\", \"baloo_file\"]") { value in
+            let name = try value.text()
+            return name.contains("/") ? nil : name
+        }
     }
 
     /// Returns the private hosts and address blocks to which feeds from less private networks may refer.
-    func reachExceptions() throws(ConfigurationValueError) -> [ReachPolicy.Exception] {
-        let expected = "hosts and addresses, such as [\"nas.lan\", \"192.168.1.0/24\", \"fd00::/8\"]"
-        guard case .array(let values) = self else { throw unexpected(expected) }
-        var exceptions: [ReachPolicy.Exception] = []
-        for value in values {
-            guard case .string(let text) = value, let exception = ReachPolicy.Exception(text) else {
-                throw value.unexpected(expected)
-            }
-            exceptions.append(exception)
+    func reachExceptions() throws -> [ReachPolicy.Exception] {
+        try elements("hosts and addresses, such as [\"nas.lan\", \"192.168.1.0/24\", \"fd00::/8\"]") { value in
+            guard case .string(let text) = value else { return nil }
+            return ReachPolicy.Exception(text)
         }
-        return exceptions
     }
 
     /// Returns the absolute path of a file of certificates, with a leading `~/` replaced by the home folder. Throws if
     /// the file is not usable.
-    func certificateFile() throws(ConfigurationValueError) -> String {
+    func certificateFile() throws -> String {
         var path = try text()
         if path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] {
             path = home + path.dropFirst()
         }
         guard path.hasPrefix("/") else { throw unexpected("an absolute path, or one that begins with ~/") }
         if let defect = Authorities.defect(of: path) {
-            throw ConfigurationValueError(message: "\(path): \(defect)")
+            throw ConfigurationValueError(description: "\(path): \(defect)")
         }
         return path
     }
 
-    func webAddress() throws(ConfigurationValueError) -> String {
-        guard case .string(let text) = self, let components = URLComponents(string: text),
-            ["http", "https"].contains(components.scheme?.lowercased()), components.host?.isEmpty == false
-        else { throw unexpected("an http or https address") }
-        return text
+    /// Returns the parts of an http or https URL, and its text; `nil` for any other value.
+    private var webURL: (parts: URLComponents, text: String)? {
+        guard case .string(let text) = self, let parts = URLComponents(string: text),
+            ["http", "https"].contains(parts.scheme?.lowercased()), parts.host?.isEmpty == false
+        else { return nil }
+        return (parts, text)
+    }
+
+    func webAddress() throws -> String {
+        guard let url = webURL else { throw unexpected("an http or https address") }
+        return url.text
     }
 
     /// Returns a URL to which paths are appended, without a slash at its end.
-    func baseAddress() throws(ConfigurationValueError) -> String {
-        let expected = "an http or https address without a query, such as \"https://nas.example/podcasts\""
-        guard case .string(let text) = self, let components = URLComponents(string: text),
-            ["http", "https"].contains(components.scheme?.lowercased()), components.host?.isEmpty == false,
-            components.query == nil, components.fragment == nil, components.user == nil
-        else { throw unexpected(expected) }
+    func baseAddress() throws -> String {
+        guard let (parts, text) = webURL, parts.query == nil, parts.fragment == nil, parts.user == nil else {
+            throw unexpected("an http or https address without a query, such as \"https://nas.example/podcasts\"")
+        }
         var base = Substring(text)
         while base.last == "/" { base.removeLast() }
         return String(base)
     }
 
-    func size(minimum: Int64) throws(ConfigurationValueError) -> Int64 {
+    func size(minimum: Int64) throws -> Int64 {
         let expected = "a size of at least \(minimum) bytes, such as \"10 GiB\", \"500 MB\" or 1024"
         guard let size = bytes(suffix: ""), size >= minimum else { throw unexpected(expected) }
         return size
     }
 
-    func rate() throws(ConfigurationValueError) -> Int64 {
+    func rate() throws -> Int64 {
         guard let rate = bytes(suffix: "/s"), rate > 0 else {
             throw unexpected("a rate of at least 1 byte per second, such as \"2 MB/s\", \"500 KiB/s\" or 250000")
         }
         return rate
     }
 
-    func duration(minimum: Duration) throws(ConfigurationValueError) -> Duration {
+    func duration(minimum: Duration) throws -> Duration {
         let kind =
             switch minimum {
             case ...Duration.zero: "a time"

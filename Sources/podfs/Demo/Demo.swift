@@ -13,10 +13,6 @@ struct Demo {
     /// Whether to exit when the first episode is cached.
     let once: Bool
 
-    /// The rate of each media response in bytes per second. An episode of two megabytes takes about eight seconds, long
-    /// enough to watch the download.
-    private static let rate = 250_000
-
     func run() async throws {
         let work = Task(executorPreference: WorkerPool.shared) { try await perform() }
         // Ctrl-C cancels the work; the cleanup still runs.
@@ -27,7 +23,7 @@ struct Demo {
 
     private func perform() async throws {
         let home = try DemoHome(folder: folder)
-        let server = DemoServer(bytesPerSecond: Self.rate)
+        let server = DemoServer(folder: home.root + "/server")
         var problem: (any Error)?
         do {
             try await show(home, server)
@@ -50,15 +46,11 @@ struct Demo {
         _ = try await server.start()
         let installation = try Installation()
         let (events, queue) = AsyncStream<Event>.makeStream()
-        let daemon = try installation.launcher.connectOrStart(
-            role: .command, onEvent: { queue.yield($0) }, onClose: { queue.finish() })
+        let daemon = try installation.daemon(onEvent: { queue.yield($0) }, onClose: { queue.finish() })
         defer { daemon.close() }
         for url in try await server.feedURLs() {
-            guard
-                case .subscribed(let name, let episodes, _) = try await daemon.perform(
-                    .subscribe(url: url, name: nil))
-            else { throw ClientError.unexpectedReply }
-            Terminal.print("Subscribed to \(name): \(episodes) episodes.")
+            let show = try await daemon.perform(.subscribe(url: url, name: nil), \.subscribed)
+            Terminal.print("Subscribed to \(show.name): \(show.episodes) episodes.")
         }
         try home.mount()
         Terminal.print("\nMounted on \(home.folder):\n")
@@ -146,18 +138,15 @@ struct Demo {
                 throw error
             }
         }
-        var bar = DemoBar()
+        var log = StatusLog()
         for await event in events where event.episode == id {
             try Task.checkCancellation()
             if event.kind == .failed { throw CommandError(.failed, event.task?.error ?? "the download failed") }
-            guard let task = event.task, let received = task.received, let expected = task.expected else { continue }
-            bar.show(received, of: expected, rate: task.rate)
+            if let line = log.line(for: event) { Terminal.print("  \(line)") }
             if event.kind == .completed { break }
         }
         try Task.checkCancellation()
-        let count = try await reader.value
-        bar.finish()
-        return count
+        return try await reader.value
     }
 
     private static func readAll(_ path: String) throws -> Int {
@@ -176,28 +165,4 @@ struct Demo {
             total += count
         }
     }
-}
-
-/// The progress bar. On a terminal it is redrawn in place; otherwise a new line is printed for each ten percent.
-private struct DemoBar {
-    private let isInteractive = Terminal.isInteractive
-    private var tenth = -1
-    private var isDrawn = false
-
-    mutating func show(_ received: Int64, of expected: Int64, rate: Double?) {
-        let percent = expected > 0 ? Double(received) * 100 / Double(expected) : 100
-        let sizes = "\(ByteText.size(received)) of \(ByteText.size(expected))"
-        let line =
-            "  \(ProgressBar.text(percent, width: 40)) \(Int(percent))%  \(sizes)  \(rate.map(ByteText.rate) ?? "")"
-        if isInteractive {
-            // Move to the start of the line, and erase the rest of the old one (ECMA-48 EL).
-            Terminal.write("\r\(line)\u{1B}[K")
-            isDrawn = true
-        } else if Int(percent / 10) != tenth {
-            tenth = Int(percent / 10)
-            Terminal.print(line)
-        }
-    }
-
-    func finish() { if isDrawn { Terminal.print("") } }
 }

@@ -6,23 +6,23 @@ extension DemoShow {
         category: "Music", isSerial: false,
         episodes: [
             Episode(
-                title: "Rain on the Chain Ferry", published: "Fri, 18 Sep 2026 07:30:00 +0200", season: nil, number: 1,
+                title: "Rain on the Chain Ferry", published: "Fri, 18 Sep 2026 07:30:00 +0200", number: 1,
                 description: "<p>A fourth: <b>D</b> and <b>G</b>.</p>",
                 audio: DemoAudio(low: 294, high: 392, seconds: 38)),
             Episode(
                 title: "What the Lighthouse Keeper Hummed", published: "Fri, 02 Oct 2026 07:30:00 +0200",
-                season: nil, number: 2, description: "<p>A fifth: <b>G</b> and <b>D</b>.</p>",
+                number: 2, description: "<p>A fifth: <b>G</b> and <b>D</b>.</p>",
                 audio: DemoAudio(low: 196, high: 294, seconds: 45)),
             Episode(
-                title: "Prélude for an Empty Café", published: "Fri, 16 Oct 2026 07:30:00 +0200", season: nil,
-                number: 3, description: "<p>A minor third: <b>A</b> and <b>C</b>.</p>",
+                title: "Prélude for an Empty Café", published: "Fri, 16 Oct 2026 07:30:00 +0200", number: 3,
+                description: "<p>A minor third: <b>A</b> and <b>C</b>.</p>",
                 audio: DemoAudio(low: 220, high: 262, seconds: 43)),
             Episode(
-                title: "Gulls, Arguing", published: "Fri, 30 Oct 2026 07:30:00 +0100", season: nil, number: 4,
+                title: "Gulls, Arguing", published: "Fri, 30 Oct 2026 07:30:00 +0100", number: 4,
                 description: "<p>A tritone: <b>F</b> and <b>B</b>.</p>",
                 audio: DemoAudio(low: 349, high: 494, seconds: 37)),
             Episode(
-                title: "Low Water, First Light", published: "Fri, 13 Nov 2026 07:30:00 +0100", season: nil, number: 5,
+                title: "Low Water, First Light", published: "Fri, 13 Nov 2026 07:30:00 +0100", number: 5,
                 description: "<p>An octave of <b>E flat</b>.</p>",
                 audio: DemoAudio(low: 156, high: 311, seconds: 54)),
         ])

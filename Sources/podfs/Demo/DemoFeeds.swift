@@ -1,10 +1,12 @@
+import PodcastFeed
+
 /// An invented show that the server of `podfs demo` publishes.
 struct DemoShow: Sendable {
     struct Episode: Sendable {
         let title: String
         /// The publication date in the format of RFC 822.
         let published: String
-        let season: Int?
+        var season: Int?
         let number: Int
         let description: String
         let audio: DemoAudio
@@ -79,15 +81,9 @@ extension DemoShow {
     }
 
     private func escaped(_ text: String) -> String {
-        text.reduce(into: "") { escaped, character in
-            switch character {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            default: escaped.append(character)
-            }
-        }
+        var writer = XMLText()
+        writer.escape(text)
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     // MARK: Transcripts and chapters

@@ -13,6 +13,8 @@ final class DemoHome: Sendable {
     let root: String
     /// The mount point.
     let folder: String
+    /// At this rate an episode of two megabytes takes about eight seconds, long enough to watch the download.
+    private static let configuration = "transfers.rate_limit = \"250 kB/s\"\n"
     /// Whether the initializer has created the mount point, which then has to be removed.
     private let createdFolder: Bool
 
@@ -40,9 +42,11 @@ final class DemoHome: Sendable {
         self.folder = wanted
         do {
             _ = try MountPoint.prepare(wanted)
+            try FileManager.default.createDirectory(atPath: "\(root)/config/podfs", withIntermediateDirectories: true)
+            try Data(Self.configuration.utf8).write(to: URL(fileURLWithPath: "\(root)/config/podfs/config.toml"))
         } catch {
             if createdFolder { rmdir(wanted) }
-            rmdir(root)
+            try? FileManager.default.removeItem(atPath: root)
             throw error
         }
         for name in ["DATA", "CACHE", "CONFIG", "STATE"] {

@@ -3,23 +3,19 @@ import FlyingSocks
 import Foundation
 import Platform
 
-/// The web server of the demonstration: feeds and media on a loopback port.
-///
-/// Media are sent at a limited rate, so that the progress is visible. The bytes and the entity tag of a file never
-/// change, so that an interrupted download resumes.
+/// The web server of the demonstration: feeds, media, transcripts and chapters as files on a loopback port.
 actor DemoServer {
-    /// The rate of each media response.
-    private let bytesPerSecond: Int
+    /// The folder of the files.
+    private let folder: URL
     private let shows: [DemoShow]
-    private let audio = DemoAudioCache()
     private var running: (server: HTTPServer, task: Task<Void, any Error>)?
 
     /// The maximum time until the server listens, in seconds; only an overloaded machine needs more than a moment.
     private static let startDeadline = 60.0
 
-    /// - Parameter bytesPerSecond: The rate of each media response; feeds are sent at once.
-    init(bytesPerSecond: Int, shows: [DemoShow] = DemoShow.all) {
-        self.bytesPerSecond = max(1, bytesPerSecond)
+    /// - Parameter folder: The path of a folder in which the server writes its files.
+    init(folder: String, shows: [DemoShow] = DemoShow.all) {
+        self.folder = URL(fileURLWithPath: folder)
         self.shows = shows
     }
 
@@ -33,7 +29,7 @@ actor DemoServer {
         do {
             try await server.waitUntilListening(timeout: Self.startDeadline)
             guard let base = try await base() else { throw SocketError.unsupportedAddress }
-            for show in shows { await serve(show, base: base, on: server) }
+            for show in shows { try await serve(show, base: base, on: server) }
             return base
         } catch {
             await stop()
@@ -62,54 +58,20 @@ actor DemoServer {
         return "http://\(address):\(port)"
     }
 
-    // MARK: Routes
-
-    private func serve(_ show: DemoShow, base: String, on server: HTTPServer) async {
-        await serve(
-            show.feedPath, text: show.feed(base: base), type: "application/rss+xml; charset=utf-8", on: server)
+    private func serve(_ show: DemoShow, base: String, on server: HTTPServer) async throws {
+        var files = [(show.feedPath, Array(show.feed(base: base).utf8), "application/rss+xml; charset=utf-8")]
         for episode in show.episodes {
-            await serve(show.transcriptPath(episode), text: show.transcript(episode), type: "text/vtt", on: server)
-            await serve(
-                show.chaptersPath(episode), text: show.chapters(episode), type: "application/json+chapters",
-                on: server)
-            let (audio, rate, cache) = (episode.audio, bytesPerSecond, self.audio)
-            let answer = DemoAnswer(
-                size: audio.size, contentType: DemoAudio.contentType,
-                tag: "\"wav-\(audio.low)-\(audio.high)-\(audio.seconds)\"")
-            await server.appendRoute(show.audioPath(episode), for: [.GET, .HEAD]) { request in
-                await answer.response(to: request) { range in
-                    let bytes = await cache.bytes(of: audio)
-                    return HTTPBodySequence(
-                        from: ThrottledBytes(bytes: bytes[range], bytesPerSecond: rate), count: range.count,
-                        suggestedBufferSize: ThrottledBytes.largestPiece)
-                }
-            }
+            files.append((show.transcriptPath(episode), Array(show.transcript(episode).utf8), "text/vtt"))
+            files.append((show.chaptersPath(episode), Array(show.chapters(episode).utf8), "application/json+chapters"))
+            files.append((show.audioPath(episode), episode.audio.render(), DemoAudio.contentType))
         }
-    }
-
-    private func serve(_ path: String, text: String, type: String, on server: HTTPServer) async {
-        let data = Data(text.utf8)
-        let tag = String(FNV1a.hash64(data), radix: 16)
-        let answer = DemoAnswer(size: data.count, contentType: type, tag: "\"\(tag)\"")
-        await server.appendRoute(path, for: [.GET, .HEAD]) { request in
-            await answer.response(to: request) { HTTPBodySequence(data: Data(data[$0])) }
+        for (path, bytes, type) in files {
+            let file = folder.appendingPathComponent(path)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(bytes).write(to: file)
+            await server.appendRoute(
+                path, for: [.GET, .HEAD], to: FileHTTPHandler(path: file, contentType: type))
         }
-    }
-}
-
-/// The audio of requested episodes, each rendered once.
-private actor DemoAudioCache {
-    private var rendered: [DemoAudio: Task<[UInt8], Never>] = [:]
-
-    func bytes(of audio: DemoAudio) async -> [UInt8] {
-        if let task = rendered[audio] { return await task.value }
-        // Render on a thread of its own, because rendering takes a while and the worker pool has few threads.
-        let task = Task(executorPreference: WorkerPool.shared) {
-            await withCheckedContinuation { continuation in
-                Thread.detachNewThread { continuation.resume(returning: audio.render()) }
-            }
-        }
-        rendered[audio] = task
-        return await task.value
     }
 }

@@ -117,12 +117,7 @@ extension Doctor {
         guard online else { return .ok("catalogue", "not checked; to check: podfs doctor --online") }
         let remedy = "check the network, and search.itunes.url in podfs.conf(5)"
         do {
-            let daemon = try installation.daemon()
-            defer { daemon.close() }
-            guard case .found(let shows, let problems) = try await daemon.perform(.search(term: "podcast", limit: 1))
-            else {
-                return .problem("catalogue", "the daemon sent an unexpected reply", remedy: remedy)
-            }
+            let (shows, problems) = try await installation.perform(.search(term: "podcast", limit: 1), \.found)
             if let problem = problems.first { return .problem("catalogue", problem, remedy: remedy) }
             return .ok("catalogue", shows.isEmpty ? "answers without results" : "answers")
         } catch {

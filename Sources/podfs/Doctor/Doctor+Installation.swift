@@ -247,8 +247,7 @@ extension Doctor {
     /// Checks the size of the cached media against `cache.limit`, and the disk's free space against `cache.keep_free`.
     func cache() -> Finding {
         let folder = installation.paths.cache
-        let settings = ((try? installation.configuration()) ?? Configuration()).cache
-        let limits = StorageLimits(capacity: settings.limit, keepFree: settings.keepFree)
+        let limits = ((try? installation.configuration()) ?? Configuration()).cache
         let above = Self.nearestExisting(folder)
         let disk: DiskSpace
         do {
@@ -260,7 +259,7 @@ extension Doctor {
         let used = (try? Library.openForReading(at: installation.paths.library).cachedBytes()) ?? 0
         let floor = limits.floor(total: disk.total)
         let sizes =
-            "\(ByteText.size(used)) of \(ByteText.size(settings.limit)), \(ByteText.size(disk.free)) free on the disk"
+            "\(ByteText.size(used)) of \(ByteText.size(limits.capacity)), \(ByteText.size(disk.free)) free on the disk"
         let evict = "podfs evict PATH frees the space of an episode"
         if disk.free < floor {
             let message = "\(sizes); \(ByteText.size(floor)) must stay free (cache.keep_free)"
@@ -269,7 +268,7 @@ extension Doctor {
                 ? .warning("cache", message, remedy: "the least recently opened episodes will be evicted; \(evict)")
                 : .problem("cache", message, remedy: remedy)
         }
-        if used > settings.limit {
+        if used > limits.capacity {
             return .problem(
                 "cache", "\(sizes): more than cache.limit",
                 remedy: "pinned and open episodes stay: podfs set EPISODE pinned=false, and \(evict); or raise "

@@ -91,9 +91,7 @@ extension Doctor {
         var found: [Finding] = []
         for item in suspects {
             do {
-                guard
-                    case .acted(_, let problems) = try await daemon.perform(.verify(episodes: [item.rendition.episode]))
-                else { throw ClientError.unexpectedReply }
+                let problems = try await daemon.perform(.verify(episodes: [item.rendition.episode]), \.acted).problems
                 // The daemon does not evict a file that it could not check, for lack of memory for example.
                 let current = try? installation.library()?.rendition(of: item.rendition.episode)
                 let isCached = current?.file == item.rendition.file && current?.complete == true

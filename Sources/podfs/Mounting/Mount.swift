@@ -7,6 +7,7 @@ import Platform
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
+import PodcastService
 import Synchronization
 import SystemPackage
 
@@ -21,10 +22,10 @@ final class Mount: Sendable {
     init(
         _ installation: Installation, _ configuration: Configuration, at path: String, options: MountOptions
     ) throws {
-        let library = try Self.library(installation)
+        let library = try installation.library() ?? installation.libraryOfDaemon()
         var filesystemOptions = PodcastFilesystem.Options(
             owner: try Self.owner(options), cache: FilePath(installation.paths.cache),
-            cacheLimit: configuration.cache.limit, feeds: FilePath(installation.paths.feeds),
+            cacheLimit: configuration.cache.capacity, feeds: FilePath(installation.paths.feeds),
             assets: FilePath(installation.paths.assets),
             indexers: Set(configuration.indexers), mounter: getuid())
         filesystemOptions.probes =
@@ -39,15 +40,17 @@ final class Mount: Sendable {
         filesystemOptions.onWork = { trimmer.recordWork() }
         filesystem = PodcastFilesystem(
             library: library, options: filesystemOptions, link: DaemonLink(launcher: installation.launcher))
-        var session = SessionOptions(fsname: options.fsname ?? "podfs", subtype: options.subtype ?? "podfs")
-        session.allowOther = options.allowOther
-        session.backingFolder = options.passthrough ? installation.paths.cache : nil
-        session.extra = options.kernel
-        self.session = try Session(operations: filesystem, options: session)
+        var named = options
+        (named.fsname, named.subtype) = (options.fsname ?? "podfs", options.subtype ?? "podfs")
+        session = try Session(
+            operations: filesystem, options: named, backingFolder: options.passthrough ? installation.paths.cache : nil)
         if configuration.listening.mpris {
-            filesystem.watchPlayers(.system(folder: path, resumes: configuration.listening.resume))
+            filesystem.watchPlayers(
+                PlayerWatch.Options(
+                    folder: path, address: { SessionBus.address(ProcessInfo.processInfo.environment) },
+                    resumes: configuration.listening.resume))
         }
-        try self.session.mount(at: path)
+        try session.mount(at: path)
     }
 
     /// Returns the owner of the files: the mounting user unless the options set another.
@@ -55,16 +58,6 @@ final class Mount: Sendable {
         Owner(
             uid: try options.uid.map { try Account(user: $0).uid } ?? getuid(),
             gid: try options.gid.map { try Account.group($0) } ?? getgid())
-    }
-
-    /// Opens the library. If it is missing or damaged, the daemon creates or repairs it first.
-    private static func library(_ installation: Installation) throws -> Library {
-        do {
-            return try Library.openForReading(at: installation.paths.library)
-        } catch LibraryError.missing, LibraryError.damaged {
-            try installation.launcher.connectOrStart(role: .command).close()
-            return try Library.openForReading(at: installation.paths.library)
-        }
     }
 
     /// Serves requests until this or another process unmounts the folder. On SIGTERM, SIGINT or SIGHUP, this process

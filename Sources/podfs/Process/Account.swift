@@ -8,7 +8,9 @@ struct Account: Equatable {
     var uid: UInt32
     var gid: UInt32
     var home: String
+}
 
+extension Account {
     /// Finds an entry by user name or number. A number without an entry is accepted: its group has the same number, its
     /// home is `/`.
     init(user: String) throws {
@@ -28,13 +30,9 @@ struct Account: Equatable {
     }
 
     private init(_ entry: passwd) {
-        name = String(cString: entry.pw_name)
-        (uid, gid) = (entry.pw_uid, entry.pw_gid)
-        home = String(cString: entry.pw_dir)
-    }
-
-    private init(name: String, uid: UInt32, gid: UInt32, home: String) {
-        (self.name, self.uid, self.gid, self.home) = (name, uid, gid, home)
+        self.init(
+            name: String(cString: entry.pw_name), uid: entry.pw_uid, gid: entry.pw_gid,
+            home: String(cString: entry.pw_dir))
     }
 
     /// Returns the number of a group, which is given by name or number. A number without an entry is accepted.

@@ -14,10 +14,11 @@ struct StatusLog {
         guard let known = event.task, let task = known.id else { return nil }
         let state = known.state
         let isFeed = known.kind != .download && known.kind != .upload
-        var report = StatusReport.Task(
-            id: task, kind: known.kind.rawValue, path: known.path ?? "", state: state,
+        let info = TaskInfo(
+            id: task, kind: known.kind, path: known.path ?? "", episode: nil, state: state,
             received: known.received ?? 0, expected: known.expected, rate: state == .running ? known.rate : nil,
             error: known.error, started: event.time)
+        var report = StatusReport.Task(info, now: event.time)
         let tenth = Int((report.progress ?? 0) / 10)
         if let last = printed[task], last.state == state, last.tenth >= tenth { return nil }
         let wasKnown = printed[task] != nil
@@ -25,7 +26,7 @@ struct StatusLog {
         printed[task] = hasEnded ? nil : (state, tenth)
         // A cancelled download or finished feed task that was never printed needs no final line.
         if state == .remote, !wasKnown { return nil }
-        if isFeed { return "\(state == .remote ? "done" : report.kind): \(PlainText.oneLine(report.path))" }
+        if isFeed { return "\(state == .remote ? "done" : report.kind.rawValue): \(PlainText.oneLine(report.path))" }
         if state == .remote { report.state = .cancelled }
         return report.line
     }

@@ -1,5 +1,6 @@
 import Platform
 import PodcastPages
+import PodcastProtocol
 import Transfers
 
 /// The rendering of `podfs status --watch`: a pure function of the tasks, and of the terminal's size and colors.
@@ -123,7 +124,7 @@ struct StatusScreen {
         let path = (isSelected && !hasColour ? "> " : "") + PlainText.oneLine(task.path)
         let pathStyle: Style? = isSelected ? .inverse : nil
         let style = Self.style(of: task.state)
-        let state = task.kind == "download" ? task.state.rawValue : task.kind
+        let state = task.kind == .download ? task.state.rawValue : task.kind.rawValue
         if let reason = task.reason {
             let label = "\(state): "
             let room = max(0, width - 2 - TextWidth.columns(label))
@@ -160,7 +161,7 @@ struct StatusScreen {
     }
 
     /// Returns whether a task has a bar: every download, and other tasks once they have transferred bytes.
-    private func hasBar(_ task: StatusReport.Task) -> Bool { task.kind == "download" || task.received > 0 }
+    private func hasBar(_ task: StatusReport.Task) -> Bool { task.kind == .download || task.received > 0 }
 
     private static func style(of state: TaskState) -> Style? {
         switch state {

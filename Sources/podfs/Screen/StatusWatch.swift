@@ -43,8 +43,9 @@ struct StatusWatch {
             for source in sources { source.cancel() }
             keyboard?.cancel()
         }
-        var output: any StatusOutput =
-            traits.isScreen ? ScreenOutput(traits, hasKeys: keyboard != nil) : LineOutput()
+        var screen = traits.isScreen ? ScreenOutput(traits, hasKeys: keyboard != nil) : nil
+        // The output as consecutive lines, without a screen.
+        var log = StatusLog()
         connect(inbox, after: .zero)
         var connection: DaemonConnection?
         var reconnection = Reconnection()
@@ -53,42 +54,48 @@ struct StatusWatch {
             switch input {
             case .connected(let made, let tasks):
                 connection = made
-                wanted = output.replace(with: tasks)
+                wanted = screen?.replace(with: tasks)
+                if screen == nil {
+                    let report = StatusReport(tasks)
+                    Terminal.print(String(report.text.dropLast()))
+                    log.record(report.tasks)
+                }
             case .event(let event):
                 // An event shows that the daemon works.
                 reconnection.succeeded()
-                wanted = output.apply(event)
+                wanted = screen?.apply(event)
+                if screen == nil, let line = log.line(for: event) { Terminal.print(line) }
             case .lost(let error):
                 guard connection != nil, let pause = reconnection.next() else {
-                    output.close()
+                    screen?.close()
                     throw error
                 }
                 connect(inbox, after: pause)
-            case .signal(SIGWINCH): wanted = output.resize()
+            case .signal(SIGWINCH): wanted = screen?.resize()
             case .signal(SIGTSTP):
-                output.close()
+                screen?.close()
                 kill(getpid(), SIGSTOP)
-                wanted = output.resume()
+                wanted = screen?.resize()
             case .signal(let number):
-                output.close()
+                screen?.close()
                 connection?.close()
                 Self.exit(by: number)
             case .keys(let keys):
                 for key in keys {
                     if key == .quit {
-                        output.close()
+                        screen?.close()
                         connection?.close()
                         return
                     }
-                    wanted = output.press(key) ?? wanted
-                    guard let task = output.selected, let connection else { continue }
+                    wanted = screen?.press(key) ?? wanted
+                    guard let task = screen?.selected, let connection else { continue }
                     let actions = WatchActions(installation: installation, connection: connection)
                     Task(executorPreference: WorkerPool.shared) {
                         if let answer = await actions.perform(key, on: task) { inbox.yield(.message(answer)) }
                     }
                 }
-            case .message(let text): wanted = output.show(text)
-            case .frame: wanted = output.draw()
+            case .message(let text): wanted = screen?.show(text)
+            case .frame: wanted = screen?.draw()
             }
             if let wanted {
                 Timers.after(.seconds(wanted)) { inbox.yield(.frame) }
@@ -161,55 +168,9 @@ struct StatusWatch {
     }
 }
 
-/// An output of the watch. Its methods return the number of seconds after which to call `draw`; `nil` if no call is
-/// needed.
-private protocol StatusOutput {
-    mutating func replace(with tasks: [TaskInfo]) -> Double?
-    mutating func apply(_ event: Event) -> Double?
-    mutating func resize() -> Double?
-    mutating func draw() -> Double?
-    /// Continues after SIGTSTP and SIGCONT.
-    mutating func resume() -> Double?
-    /// Restores the terminal. The output may be continued by `resume`.
-    mutating func close()
-    /// Applies a key to the selection. Shows a message if the key must not act because the selected task has ended.
-    mutating func press(_ key: WatchKey) -> Double?
-    /// Shows the result of a key until the next key.
-    mutating func show(_ message: String) -> Double?
-    /// The task to which keys apply; `nil` if none is selected or the selected one has ended.
-    var selected: TaskInfo? { get }
-}
-
-extension StatusOutput {
-    mutating func press(_ key: WatchKey) -> Double? { nil }
-    mutating func show(_ message: String) -> Double? { nil }
-    var selected: TaskInfo? { nil }
-}
-
-/// Output as consecutive lines.
-private struct LineOutput: StatusOutput {
-    private var log = StatusLog()
-
-    mutating func replace(with tasks: [TaskInfo]) -> Double? {
-        let report = StatusReport(tasks)
-        Terminal.print(String(report.text.dropLast()))
-        log.record(report.tasks)
-        return nil
-    }
-
-    mutating func apply(_ event: Event) -> Double? {
-        if let line = log.line(for: event) { Terminal.print(line) }
-        return nil
-    }
-
-    mutating func resize() -> Double? { nil }
-    mutating func draw() -> Double? { nil }
-    mutating func resume() -> Double? { nil }
-    mutating func close() {}
-}
-
-/// Output on the whole screen.
-private struct ScreenOutput: StatusOutput {
+/// The output on the whole screen. Its methods return the number of seconds after which to call `draw`; `nil` if no
+/// call is needed.
+private struct ScreenOutput {
     private let board = TaskBoard()
     private var pace = FramePace()
     private var traits: TerminalTraits
@@ -229,6 +190,8 @@ private struct ScreenOutput: StatusOutput {
 
     private var now: Double { ContinuousClock.now.seconds }
 
+    private mutating func requestFrame() -> Double? { pace.requestFrame(at: now, now: now) }
+
     /// - Parameter isWhole: Whether to return all lines, without footer and selection.
     private func lines(isWhole: Bool = false) -> [String] {
         var screen = StatusScreen(
@@ -242,35 +205,37 @@ private struct ScreenOutput: StatusOutput {
         return screen.lines(board, now: now)
     }
 
+    /// The task to which keys apply; `nil` if none is selected or the selected one has ended.
     var selected: TaskInfo? { selection.task.flatMap(board.info(of:)) }
 
+    /// Applies a key to the selection. Shows a message if the key must not act because the selected task has ended.
     mutating func press(_ key: WatchKey) -> Double? {
         let mayAct = selection.apply(key, to: board.tasks(now: now).map(\.id))
         message = mayAct ? nil : "the selected task has ended; select another one"
-        return pace.requestFrame(at: now, now: now)
+        return requestFrame()
     }
 
+    /// Shows the result of a key until the next key.
     mutating func show(_ message: String) -> Double? {
         self.message = message
-        return pace.requestFrame(at: now, now: now)
+        return requestFrame()
     }
 
     mutating func replace(with tasks: [TaskInfo]) -> Double? {
         board.replace(with: tasks, now: now)
-        return pace.requestFrame(at: now, now: now)
+        return requestFrame()
     }
 
     mutating func apply(_ event: Event) -> Double? {
         board.apply(event, now: now)
-        return pace.requestFrame(at: now, now: now)
+        return requestFrame()
     }
 
+    /// Draws on a resized terminal, or again after `close`.
     mutating func resize() -> Double? {
         traits = TerminalTraits(descriptor: 1)
-        return pace.requestFrame(at: now, now: now)
+        return requestFrame()
     }
-
-    mutating func resume() -> Double? { resize() }
 
     mutating func draw() -> Double? {
         guard pace.recordIfDue(now: now) else { return nil }

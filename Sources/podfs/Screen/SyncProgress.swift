@@ -13,11 +13,14 @@ final class SyncProgress: Sendable {
     /// The number of shows added, changed and removed so far.
     var count: Int { changed.withLock { $0.count } }
 
-    /// Subscribes to the daemon's events, if the line is shown.
-    func begin(_ daemon: DaemonConnection) async throws {
-        guard line.isShown else { return }
-        _ = try await daemon.perform(.watch)
+    /// Synchronizes, showing the progress of it, and prints the result.
+    func sync(_ daemon: DaemonConnection, despiteHold: Bool) async throws {
+        defer { line.finish() }
+        if line.isShown { _ = try await daemon.perform(.watch) }
         line.show("contacting the server")
+        let status = try await daemon.perform(.syncNow(despiteHold: despiteHold), \.sync)
+        line.finish()
+        Terminal.print(SyncStatusCommand.summary(status))
     }
 
     /// Handles an event of the daemon.
@@ -30,6 +33,4 @@ final class SyncProgress: Sendable {
         guard isShown, let path = event.path else { return }
         line.show("\(count) done: \(path)")
     }
-
-    func finish() { line.finish() }
 }

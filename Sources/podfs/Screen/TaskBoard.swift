@@ -87,7 +87,7 @@ final class TaskBoard {
     /// the others.
     func total(now: Double) -> Total? {
         let active = tasks(now: now).filter {
-            $0.kind == "download" && ($0.state == .running || $0.state == .queued)
+            $0.kind == .download && ($0.state == .running || $0.state == .queued)
         }
         guard !active.isEmpty else { return nil }
         let known = active.compactMap { task in (task.expected ?? task.estimate).map { max($0, task.received) } }
@@ -96,10 +96,10 @@ final class TaskBoard {
         let (all, count) = (sum + downloads.bytes, known.count + downloads.count)
         let guess: Int64? = count > 0 ? all / Int64(count) * Int64(unknown) : unknown > 0 ? nil : 0
         let rates = active.compactMap(\.rate)
-        let task = StatusReport.Task(
-            id: 0, kind: "download", path: "", state: .running,
+        let task = TaskInfo(
+            id: 0, kind: .download, path: "", episode: nil, state: .running,
             received: active.reduce(downloads.bytes) { $0 + $1.received }, expected: guess.map { all + $0 },
             rate: rates.isEmpty ? nil : rates.reduce(0, +), error: nil, started: 0)
-        return Total(task: task, isEstimate: active.contains { $0.expected == nil })
+        return Total(task: StatusReport.Task(task, now: 0), isEstimate: active.contains { $0.expected == nil })
     }
 }

@@ -27,9 +27,7 @@ struct WatchActions: Sendable {
         default: return "\(task.path): a \(task.kind.rawValue) cannot be suspended, resumed or cancelled"
         }
         do {
-            guard case .acted(let count, let problems) = try await connection.perform(command) else {
-                throw ClientError.unexpectedReply
-            }
+            let (count, problems) = try await connection.perform(command, \.acted)
             return problems.first ?? (count > 0 ? "\(participle) \(task.path)" : "nothing to \(action.rawValue)")
         } catch {
             return CommandError(error).description

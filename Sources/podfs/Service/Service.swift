@@ -59,7 +59,7 @@ struct Service {
                 try AtomicFile.write(Array(unit.text.utf8), to: "\(folder)/\(unit.name)", mode: 0o644)
             }
         } catch let problem as AtomicFile.Problem {
-            throw CommandError(.failed, problem.description)
+            throw problem
         } catch {
             throw CommandError(.failed, "\(folder) cannot be created: \(error.localizedDescription)")
         }

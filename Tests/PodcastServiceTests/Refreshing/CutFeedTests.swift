@@ -36,9 +36,7 @@ import Testing
     }
 
     private func refresh(_ client: ServiceClient) async throws -> RefreshResult {
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [])) else {
-            throw Failure(message: "not refreshed")
-        }
+        let results = try await client.perform(.refresh(podcasts: []), \.refreshed)
         return try #require(results.first)
     }
 
@@ -121,9 +119,7 @@ import Testing
         let id = show.id
         let cut = show.episodes
         // Episodes beyond the limit do not count as removed.
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [id])) else {
-            throw Failure(message: "not refreshed")
-        }
+        let results = try await client.perform(.refresh(podcasts: [id]), \.refreshed)
         #expect(results.map(\.error) == [nil])
         let episodes = try daemon.library.episodes(of: id)
         #expect(episodes.count == cut && episodes.allSatisfy { $0.listed })

@@ -39,7 +39,7 @@ struct DeltaTests {
     }
 
     private func refresh(_ client: ServiceClient, _ id: ShowID) async throws -> String? {
-        guard case .refreshed(let results) = try await client.perform(.refresh(podcasts: [id])) else { return "none" }
+        let results = try await client.perform(.refresh(podcasts: [id]), \.refreshed)
         return results.first?.error
     }
 

@@ -144,7 +144,7 @@ import Transfers
         for number in ExtremeNumbers.integers {
             for frame: Frame.Kind in [.open, .opened, .close] {
                 client.connection.post(
-                    frame, EpisodeReference(episode: EpisodeID(number) == id ? 0 : EpisodeID(number)).payload)
+                    frame, (EpisodeID(number) == id ? 0 : EpisodeID(number)).payload)
             }
             for (from, to) in [(number, number), (0, number), (number, Int64.max)] {
                 // The payload of a `ReadRequest`, encoded here because a Swift `Range` cannot be invalid.

@@ -24,10 +24,7 @@ import Testing
     }
 
     func status(_ client: ServiceClient, _ command: Command = .syncStatus) async throws -> SyncStatus {
-        guard case .sync(let status) = try await client.perform(command) else {
-            Issue.record("no status")
-            return SyncStatus()
-        }
+        let status = try await client.perform(command, \.sync)
         return status
     }
 

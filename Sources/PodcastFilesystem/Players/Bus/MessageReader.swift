@@ -97,45 +97,31 @@ struct MessageReader {
         _ = dictionary { key in
             switch key {
             case "PlaybackStatus":
-                guard let text = textVariant(limit: 16) else { return false }
-                properties.status = PlayerStatus(rawValue: text)
-            case "Rate":
-                guard let rate = numberVariant() else { return false }
-                properties.rate = rate
-            case "Position":
-                guard let position = numberVariant() else { return false }
-                properties.position = position / Self.microseconds
-            case "CanSeek":
-                guard let canSeek = flagVariant() else { return false }
-                properties.canSeek = canSeek
-            case "Metadata":
-                guard sd_bus_message_enter_container(message, Code.variant, "a{sv}") > 0 else { return false }
-                properties.track = track()
-                return sd_bus_message_exit_container(message) >= 0
-            default: return false
+                Self.set(textVariant(limit: 16)) { properties.status = PlayerStatus(rawValue: $0) }
+            case "Rate": Self.set(numberVariant()) { properties.rate = $0 }
+            case "Position": Self.set(numberVariant()) { properties.position = $0 / Self.microseconds }
+            case "CanSeek": Self.set(flagVariant()) { properties.canSeek = $0 }
+            case "Metadata": Self.set(track()) { properties.track = $0 }
+            default: false
             }
-            return true
         }
         return properties
     }
 
-    private func track() -> PlayerTrack {
+    /// Returns whether there is a value, which is then passed to `set`.
+    private static func set<Value>(_ value: Value?, _ set: (Value) -> Void) -> Bool { value.map(set) != nil }
+
+    private func track() -> PlayerTrack? {
+        guard sd_bus_message_enter_container(message, Code.variant, "a{sv}") > 0 else { return nil }
         var track = PlayerTrack()
         _ = dictionary { key in
             switch key {
-            case "xesam:url":
-                guard let url = textVariant(limit: FileURL.longest) else { return false }
-                track.url = url.isEmpty ? nil : url
-            case "mpris:trackid":
-                guard let id = textVariant(limit: 1_024) else { return false }
-                track.id = id.isEmpty ? nil : id
-            case "mpris:length":
-                guard let length = numberVariant() else { return false }
-                track.length = length > 0 ? length / Self.microseconds : nil
-            default: return false
+            case "xesam:url": Self.set(textVariant(limit: FileURL.longest)) { track.url = $0.isEmpty ? nil : $0 }
+            case "mpris:trackid": Self.set(textVariant(limit: 1_024)) { track.id = $0.isEmpty ? nil : $0 }
+            case "mpris:length": Self.set(numberVariant()) { track.length = $0 > 0 ? $0 / Self.microseconds : nil }
+            default: false
             }
-            return true
         }
-        return track
+        return sd_bus_message_exit_container(message) >= 0 ? track : nil
     }
 }

@@ -234,24 +234,23 @@ final class PlayerBus {
         let owner =
             "type='signal',sender='\(Self.bus)',path='\(Self.busPath)',interface='\(Self.bus)',"
             + "member='NameOwnerChanged',arg0namespace='org.mpris.MediaPlayer2'"
-        return sd_bus_add_match_async(
-            connection, nil, changed,
-            { message, pointer, _ in
-                PlayerBus.bus(pointer)?.propertiesChanged(message)
-                return 0
-            }, nil, pointer) >= 0
-            && sd_bus_add_match_async(
-                connection, nil, seeked,
+        return [changed, seeked, owner].allSatisfy { (rule: String) in
+            sd_bus_add_match_async(
+                connection, nil, rule,
                 { message, pointer, _ in
-                    PlayerBus.bus(pointer)?.seeked(message)
+                    PlayerBus.bus(pointer)?.received(message)
                     return 0
                 }, nil, pointer) >= 0
-            && sd_bus_add_match_async(
-                connection, nil, owner,
-                { message, pointer, _ in
-                    PlayerBus.bus(pointer)?.ownerChanged(message)
-                    return 0
-                }, nil, pointer) >= 0
+        }
+    }
+
+    /// Handles a signal that matches one of the subscriptions.
+    private func received(_ message: OpaquePointer?) {
+        switch sd_bus_message_get_member(message).map({ String(cString: $0) }) {
+        case "PropertiesChanged": propertiesChanged(message)
+        case "Seeked": seeked(message)
+        default: ownerChanged(message)
+        }
     }
 
     /// Returns the player that sent a message; `nil` if it is not known.

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Foundation
 internal import Glibc
 internal import Platform
 package import PodcastProtocol
@@ -15,20 +16,15 @@ package final class PlayerWatch: Sendable {
     package struct Mount: Sendable {
         /// Returns the episode at a path below the mount point, given by its components; `nil` if there is none.
         package var episode: @Sendable ([String]) -> EpisodeID?
-        /// Returns the name of an open episode's file; `nil` if it is not known. Serves to recognize links to the file
-        /// from outside the mount: a path is resolved only if its last component begins with the file's name minus the
-        /// extension.
-        package var fileName: @Sendable (EpisodeID) -> String?
         /// Sends a report to the daemon. Calls the callback, on any thread, with the position in seconds to which the
         /// player should seek, or with `nil`.
         package var report: @Sendable (ListeningReport, @escaping @Sendable (Double?) -> Void) -> Void
 
         package init(
-            episode: @escaping @Sendable ([String]) -> EpisodeID?, fileName: @escaping @Sendable (EpisodeID) -> String?,
+            episode: @escaping @Sendable ([String]) -> EpisodeID?,
             report: @escaping @Sendable (ListeningReport, @escaping @Sendable (Double?) -> Void) -> Void
         ) {
             self.episode = episode
-            self.fileName = fileName
             self.report = report
         }
     }
@@ -44,18 +40,11 @@ package final class PlayerWatch: Sendable {
         package var linger: Duration = .seconds(10)
         /// Whether players are asked to seek to the stored position.
         package var resumes: Bool
-        /// Resolves the links in a path. Returns the components of the result below the mounted folder; `nil` if the
-        /// result is not below it. May take seconds; called on a thread of its own.
-        package var resolve: @Sendable (String) -> [String]?
 
-        package init(
-            folder: String, address: @escaping @Sendable () -> String?, resumes: Bool = true,
-            resolve: @escaping @Sendable (String) -> [String]? = { _ in nil }
-        ) {
+        package init(folder: String, address: @escaping @Sendable () -> String?, resumes: Bool = true) {
             self.folder = folder
             self.address = address
             self.resumes = resumes
-            self.resolve = resolve
         }
     }
 
@@ -66,16 +55,12 @@ package final class PlayerWatch: Sendable {
         var isEnded = false
         /// Inputs for the tracker from other threads.
         var inbox: [PlayerTracker.Input] = []
-        /// The number of running `resolve` calls.
-        var resolving = 0
     }
 
     /// The delay before connecting, so that a program that opens a file only for a moment causes no connection.
     private static let connectDelay: Duration = .milliseconds(200)
     /// The interval between attempts to connect.
     private static let retryInterval: Duration = .seconds(30)
-    /// The maximum number of concurrent `resolve` calls.
-    private static let maxResolving = 4
 
     private let options: Options
     private let mount: Mount
@@ -212,7 +197,7 @@ package final class PlayerWatch: Sendable {
             case .readPosition(let id): bus.readPosition(id)
             case .seek(let id, let track, let target, let position):
                 bus.seek(id, track: track, to: target, from: position)
-            case .locate(let id, let url): locate(id, url)
+            case .locate(let id, let url, let process): locate(id, url, process)
             case .report(let id, let session, let report):
                 mount.report(report) { [weak self] resume in
                     guard let self, let resume, options.resumes else { return }
@@ -224,39 +209,28 @@ package final class PlayerWatch: Sendable {
 
     // MARK: Paths
 
-    /// Looks up the episode of a URL and posts `located`. Posts nothing if the URL is not that of a file. For a file
-    /// outside the mount, posts nothing if it cannot be a link to an open episode, or if `maxResolving` calls of
-    /// `resolve` are running already.
-    private func locate(_ id: PlayerID, _ url: String) {
+    /// Looks up the episode of a URL and posts `located`. Posts nothing if the URL is not that of a file.
+    private func locate(_ id: PlayerID, _ url: String, _ process: Int32?) {
         guard let path = FileURL.path(url) else { return }
-        if let names = FileURL.components(path, below: options.folder) {
-            return post(.located(id, url: url, mount.episode(names)))
-        }
-        // Resolving a path may take seconds. So resolve only names that may belong to an open episode, not the name of
-        // each file that a player plays.
-        guard let name = FileURL.components(path)?.last, isNameOfOpenEpisode(name) else { return }
-        let begins = state.withLock { state in
-            guard state.resolving < Self.maxResolving else { return false }
-            state.resolving += 1
-            return true
-        }
-        guard begins else { return }
-        let text = String(decoding: path, as: UTF8.self)
-        startThread("podfs-locate") { [self] in
-            let names = options.resolve(text)
-            state.withLock { $0.resolving -= 1 }
-            post(.located(id, url: url, names.flatMap(mount.episode)))
-        }
+        let names = FileURL.components(path, below: options.folder) ?? process.flatMap { openFile(of: $0, at: path) }
+        post(.located(id, url: url, names.flatMap(mount.episode)))
     }
 
-    /// Whether the name begins with the stem (the name minus the extension) of an open episode's file. It may then be
-    /// the name of that file, or of a link to it.
-    private func isNameOfOpenEpisode(_ name: String) -> Bool {
-        state.withLock { Array($0.open.keys) }.contains { episode in
-            guard let file = mount.fileName(episode) else { return false }
-            let stem = file.lastIndex(of: ".").map { file[..<$0] } ?? file[...]
-            return name.utf8.starts(with: stem.utf8)
+    /// Returns the components below the mounted folder of the file that a process has open by a path outside it,
+    /// through a symbolic link; `nil` if there is none. The link's name must begin with the file's name minus the
+    /// extension, because a process may have several files open. Only /proc is read, so no disk or server is asked.
+    private func openFile(of process: Int32, at path: [UInt8]) -> [String]? {
+        guard let link = FileURL.components(path)?.last else { return nil }
+        let folder = "/proc/\(process)/fd"
+        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return descriptors.lazy.compactMap { descriptor -> [String]? in
+            guard let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(descriptor)"),
+                let names = FileURL.components(Array(file.utf8), below: self.options.folder), let name = names.last
+            else { return nil }
+            let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name[...]
+            return link.utf8.starts(with: stem.utf8) ? names : nil
         }
+        .first
     }
 }
 

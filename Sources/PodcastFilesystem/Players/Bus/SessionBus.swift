@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 
 /// The address of the user's session bus.
 package enum SessionBus {
@@ -17,19 +18,6 @@ package enum SessionBus {
         let socket = folder + "/bus"
         var status = stat()
         guard stat(socket, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
-        return "unix:path=" + socket.utf8.map(escaped).joined()
-    }
-
-    /// Returns a byte escaped as in a D-Bus address.
-    private static func escaped(_ byte: UInt8) -> String {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "/"),
-            UInt8(ascii: "."):
-            return String(Unicode.Scalar(byte))
-        default:
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "%0" + digits : "%" + digits
-        }
+        return "unix:path=" + socket.percentEncoded
     }
 }

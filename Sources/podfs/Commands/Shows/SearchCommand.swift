@@ -1,0 +1,98 @@
+import ArgumentParser
+import Platform
+import PodcastFeed
+import PodcastPages
+import PodcastProtocol
+
+struct SearchCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "search",
+        abstract: "Search the catalogues for shows, and subscribe to one of them.",
+        discussion: """
+            Searches the iTunes Search API, and the Podcast Index if a key is configured; see podfs.conf(5). Results and their \
+            numbers are cached for an hour.
+
+            Examples:
+              podfs search history of rome
+              podfs search history of rome --subscribe 2
+            """)
+
+    @Argument(help: "Words of the title, or of the author's name.")
+    var term: [String]
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Option(
+        help: ArgumentHelp("Subscribe to the result with this number instead of listing the results.", valueName: "n"))
+    var subscribe: Int?
+
+    @OptionGroup var report: Reporting
+
+    /// The maximum number of results, the same as in the folder `.search/TERM`.
+    private static let results = 50
+
+    func validate() throws {
+        if json, subscribe != nil {
+            throw ValidationError("--json and --subscribe cannot be combined: give one of them")
+        }
+        if let subscribe, subscribe < 1 {
+            throw ValidationError("--subscribe needs the number of a result, 1 or more")
+        }
+    }
+
+    func perform() async throws {
+        let term = term.joined(separator: " ")
+        let installation = try Installation()
+        let (shows, problems) = try await installation.perform(.search(term: term, limit: Self.results), \.found)
+        for problem in problems { Terminal.error("warning: \(problem)") }
+        if let subscribe {
+            try await self.subscribe(to: subscribe, of: shows, term: term, installation)
+        } else if json {
+            Terminal.print(OrderedJSON.array(shows.enumerated().map { Self.json($1, number: $0 + 1) }))
+        } else if shows.isEmpty {
+            Terminal.print("nothing found for '\(PlainText.oneLine(term))'")
+        } else {
+            let width = String(shows.count).count
+            for (index, show) in shows.enumerated() {
+                let number = String(index + 1)
+                let indent = String(repeating: " ", count: width - number.count)
+                Terminal.print("\(indent)\(number). \(Self.line(show))")
+            }
+        }
+    }
+
+    private func subscribe(
+        to number: Int, of shows: [FoundShow], term: String, _ installation: Installation
+    ) async throws {
+        guard number <= shows.count else {
+            let choice =
+                shows.count < 3 ? ["1", "2"].prefix(shows.count).joined(separator: " or ") : "1 to \(shows.count)"
+            let found =
+                shows.isEmpty ? "found nothing" : "found \(ReportText.count(shows.count, "show")): choose \(choice)"
+            throw CommandError(.usage, "there is no result \(number): the search for '\(term)' \(found)")
+        }
+        let url = shows[number - 1].url
+        report.print(
+            SubscribeCommand.line(try await installation.perform(.subscribe(url: url, name: nil), \.subscribed)))
+    }
+
+    /// Returns the title, author and number of episodes, and the folder if the show is subscribed. The line is
+    /// sanitized, since the texts come from catalogues (podcast directories).
+    private static func line(_ show: FoundShow) -> String {
+        var line = show.title
+        if let author = show.author { line += ", by \(author)" }
+        if let episodes = show.episodes { line += ": " + ReportText.count(episodes, "episode") }
+        if let folder = show.subscribed { line += " (subscribed as '\(folder)')" }
+        return PlainText.oneLine(line)
+    }
+
+    private static func json(_ show: FoundShow, number: Int) -> OrderedJSON {
+        .object([
+            ("number", .int(Int64(number))), ("title", .string(show.title)), ("author", .string(orNull: show.author)),
+            ("url", .string(show.url)), ("episodes", .int(orNull: show.episodes.map(Int64.init))),
+            ("image", .string(orNull: show.artwork)), ("link", .string(orNull: show.link)),
+            ("subscribed", .string(orNull: show.subscribed)),
+        ])
+    }
+}

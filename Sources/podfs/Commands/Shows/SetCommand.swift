@@ -1,0 +1,135 @@
+import ArgumentParser
+import Foundation
+import Platform
+import PodcastFilesystem
+import PodcastLibrary
+import PodcastPages
+import PodcastProtocol
+import Transfers
+
+struct SetCommand: PodfsCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Set options of a show, or the playback state of an episode.",
+        discussion: """
+            A show: auto_download and auto_download_order, _title, _min_duration, _max_duration, _types; keep, \
+            names.template, tags, transfers.rate_limit, user_agent; see podfs.conf(5). KEY= removes the show's own value. \
+            Without KEY=VALUE the show's own values are printed.
+            prefer=ENCODING chooses among the encodings of new episodes: audio/opus, video, '<=96k'.
+            A narrower keep removes episodes at once and prints their number; it needs --yes if any of them is cached or played. \
+            With a wider keep the episodes that the feed lists return under their previous names.
+            played=all marks all episodes of the show as played, played=none as not played; pinned=all and pinned=none \
+            pin and unpin them: pinned episodes are not evicted.
+            An episode: played and pinned=true or false, position=SECONDS or H:MM:SS. Without KEY=VALUE its values are \
+            printed.
+
+            Examples:
+              podfs set 'Example Show' auto_download=3 keep='30 episodes'
+              podfs set 'Example Show' played=all
+              podfs set 'Example Show/2026-11-20 Pilot.mp3' played=true
+            """)
+
+    @Argument(
+        help: "A show, or an episode as SHOW/EPISODE or by its path in a mount.", completion: NameCompletion.paths)
+    var path: String
+
+    @Argument(help: ArgumentHelp("What to set.", valueName: "key=value"))
+    var assignments: [String] = []
+
+    @Flag(help: "Allow keep to remove episodes that are cached or played.")
+    var yes = false
+
+    @OptionGroup var report: Reporting
+
+    func perform() async throws {
+        let installation = try Installation()
+        let library = try installation.existingLibrary()
+        switch try PathResolver(library: library).resolve(path) {
+        case .show(let id):
+            if assignments.isEmpty { return Self.print(try library.shownSettings(of: id)) }
+            let marks = try assignments.compactMap { try Mark($0) }
+            let settings = assignments.filter { assignment in !Mark.Key.allCases.contains { $0.starts(assignment) } }
+            if !settings.isEmpty {
+                let command = Command.set(podcast: id, assignments: settings, confirmed: yes)
+                let change = try await installation.perform(command, \.settings).kept
+                report.print("\(try library.folder(id: id)?.name ?? path): \(Self.changes(settings))")
+                if let change { printChange(change) }
+            }
+            for mark in marks {
+                let count = try await installation.perform(mark.command(for: id, in: library), \.acted).count
+                report.print("\(count) \(count == 1 ? "episode is" : "episodes are") now \(mark.participle)")
+            }
+        case .episode(let id):
+            guard let episode = try library.episode(id: id) else { return }
+            if assignments.isEmpty { return EpisodeSetting.values(of: episode).forEach { Terminal.print($0) } }
+            let settings = try assignments.map { try EpisodeSetting($0) }
+            for setting in settings {
+                // Only pinning is answered by `acted`.
+                let problem = try await installation.perform(setting.command(for: id)) {
+                    .some($0.acted?.problems.first)
+                }
+                if let problem { throw CommandError(.failed, problem) }
+            }
+            report.print("\(episode.name): \(settings.map(\.description).joined(separator: ", "))")
+        }
+    }
+
+    /// Returns the text that reports the assignments. A removed value is shown as `KEY as in the configuration`.
+    private static func changes(_ assignments: [String]) -> String {
+        assignments.map { $0.hasSuffix("=") ? "\($0.dropLast()) as in the configuration" : $0 }.joined(separator: ", ")
+    }
+
+    private static func print(_ settings: [String: String]) {
+        if settings.isEmpty, Terminal.isInteractive { Terminal.print("no settings of its own; see podfs.conf(5)") }
+        for (key, value) in settings.sorted(by: { $0.key < $1.key }) { Terminal.print("\(key)=\(value)") }
+    }
+
+    private func printChange(_ change: KeepChange) {
+        if change.removed > 0 {
+            report.print(
+                "removed \(change.removed) of \(change.total) episodes, \(ByteText.size(change.bytes)) freed")
+        }
+        if change.returned > 0 {
+            report.print("\(change.returned) \(change.returned == 1 ? "episode is" : "episodes are") back")
+        }
+    }
+}
+
+/// An assignment for all episodes of a show: `played=all`, `pinned=none`.
+private struct Mark {
+    enum Key: String, CaseIterable {
+        case played, pinned
+
+        func starts(_ assignment: String) -> Bool { assignment.hasPrefix(rawValue + "=") }
+    }
+
+    let key: Key
+    let value: Bool
+
+    /// Returns `nil` for an assignment to another key.
+    init?(_ assignment: String) throws {
+        guard let key = Key.allCases.first(where: { $0.starts(assignment) }) else { return nil }
+        switch assignment.dropFirst(key.rawValue.count + 1) {
+        case "all": value = true
+        case "none": value = false
+        default:
+            let advice = "give \(key.rawValue)=all or \(key.rawValue)=none"
+            throw CommandError(.usage, "'\(assignment)' cannot be set for a show: \(advice)")
+        }
+        self.key = key
+    }
+
+    func command(for show: ShowID, in library: Library) throws -> Command {
+        switch key {
+        case .played: .setShowPlayed(podcast: show, value)
+        case .pinned:
+            .act(value ? .pin : .unpin, episodes: try library.episodes(of: show, for: value ? .pin : .unpin))
+        }
+    }
+
+    var participle: String {
+        switch key {
+        case .played: value ? "marked as played" : "marked as not played"
+        case .pinned: value ? "pinned" : "not pinned"
+        }
+    }
+}
