@@ -29,18 +29,26 @@ import Testing
         for page in pages {
             #expect(throws: DocumentError(.html(title: "Please & log in"), expected: .feed)) { try parse(page) }
         }
-        #expect(throws: DocumentError(.html(title: nil), expected: .feed)) { try parse("<html><body>502</body></html>") }
+        #expect(throws: DocumentError(.html(title: nil), expected: .feed)) {
+            try parse("<html><body>502</body></html>")
+        }
         #expect(DocumentError(.html(title: "Log in"), expected: .feed).description.contains("“Log in”"))
     }
 
     @Test func otherXMLIsAnErrorThatNamesItsRoot() {
-        #expect(throws: DocumentError(.root("rxx"), expected: .feed)) { try parse("<?xml version='1.0'?><rxx><item/></rxx>") }
-        #expect(throws: DocumentError(.root("opml"), expected: .feed)) { try parse("<opml version='2.0'><body/></opml>") }
+        #expect(throws: DocumentError(.root("rxx"), expected: .feed)) {
+            try parse("<?xml version='1.0'?><rxx><item/></rxx>")
+        }
+        #expect(throws: DocumentError(.root("opml"), expected: .feed)) {
+            try parse("<opml version='2.0'><body/></opml>")
+        }
         #expect(DocumentError(.root("opml"), expected: .feed).description.contains("podfs import"))
     }
 
     @Test func plainTextIsAnErrorThatQuotesIt() {
-        #expect(throws: DocumentError(.notXML(beginning: "error code: 1020"), expected: .feed)) { try parse("error code: 1020\n") }
+        #expect(throws: DocumentError(.notXML(beginning: "error code: 1020"), expected: .feed)) {
+            try parse("error code: 1020\n")
+        }
     }
 
     @Test func jsonWithoutItemsIsAnError() {

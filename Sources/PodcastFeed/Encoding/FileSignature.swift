@@ -3,34 +3,20 @@
 /// The feed parser consults it only after rejecting a document, so that a feed with stray bytes at its beginning is
 /// still parsed as a feed.
 enum FileSignature {
-    private struct Signature {
-        var bytes: [UInt8]
-        var offset: Int
-        var name: String
-
-        init(_ text: String, at offset: Int = 0, _ name: String) {
-            self.init(Array(text.utf8), at: offset, name)
-        }
-
-        init(_ bytes: [UInt8], at offset: Int = 0, _ name: String) {
-            self.bytes = bytes
-            self.offset = offset
-            self.name = name
-        }
-    }
-
-    /// The formats that servers send in place of feeds, or whose URLs users paste: the media, the cover, an archive.
-    private static let signatures = [
-        Signature("ID3", "an MP3 file"), Signature("OggS", "an Ogg file"), Signature("fLaC", "a FLAC file"),
-        Signature("WAVE", at: 8, "a WAV file"), Signature("AVI ", at: 8, "an AVI video"),
-        Signature("WEBP", at: 8, "a WebP image"), Signature("ftypavif", at: 4, "an AVIF image"),
-        Signature("ftypheic", at: 4, "a HEIC image"), Signature("ftypM4A", at: 4, "an M4A file"),
-        Signature("ftyp", at: 4, "an MP4 file"), Signature([0x1A, 0x45, 0xDF, 0xA3], "a Matroska or WebM file"),
-        Signature([0x89, 0x50, 0x4E, 0x47], "a PNG image"), Signature([0xFF, 0xD8, 0xFF], "a JPEG image"),
-        Signature("GIF8", "a GIF image"), Signature("%PDF-", "a PDF document"),
-        Signature([0x50, 0x4B, 3, 4], "a ZIP archive"), Signature([0x1F, 0x8B], "a gzip archive"),
-        Signature("#EXTM3U", "a playlist"), Signature("[playlist]", "a playlist"), Signature("WEBVTT", "a transcript"),
-        Signature([0x7F, 0x45, 0x4C, 0x46], "a program"),
+    /// The formats that servers send in place of feeds, or whose URLs users paste: the media, the cover, an archive. The
+    /// number is the offset of the bytes in the file.
+    private static let signatures: [(bytes: [UInt8], offset: Int, name: String)] = [
+        (Array("ID3".utf8), 0, "an MP3 file"), (Array("OggS".utf8), 0, "an Ogg file"),
+        (Array("fLaC".utf8), 0, "a FLAC file"), (Array("WAVE".utf8), 8, "a WAV file"),
+        (Array("AVI ".utf8), 8, "an AVI video"), (Array("WEBP".utf8), 8, "a WebP image"),
+        (Array("ftypavif".utf8), 4, "an AVIF image"), (Array("ftypheic".utf8), 4, "a HEIC image"),
+        (Array("ftypM4A".utf8), 4, "an M4A file"), (Array("ftyp".utf8), 4, "an MP4 file"),
+        ([0x1A, 0x45, 0xDF, 0xA3], 0, "a Matroska or WebM file"), ([0x89, 0x50, 0x4E, 0x47], 0, "a PNG image"),
+        ([0xFF, 0xD8, 0xFF], 0, "a JPEG image"), (Array("GIF8".utf8), 0, "a GIF image"),
+        (Array("%PDF-".utf8), 0, "a PDF document"), ([0x50, 0x4B, 3, 4], 0, "a ZIP archive"),
+        ([0x1F, 0x8B], 0, "a gzip archive"), (Array("#EXTM3U".utf8), 0, "a playlist"),
+        (Array("[playlist]".utf8), 0, "a playlist"), (Array("WEBVTT".utf8), 0, "a transcript"),
+        ([0x7F, 0x45, 0x4C, 0x46], 0, "a program"),
     ]
 
     /// The number of bytes to pass to `name(of:)`, if the file has as many. The signatures are within the first twelve.
