@@ -41,9 +41,7 @@ extension Library {
     /// Returns the locations of the episodes that changed at `moment` or later, in seconds since 1970. A mount calls it
     /// if it has missed events of the daemon. Scans the whole table.
     package func places(changedSince moment: Int64) throws -> [EpisodePlace] {
-        try read { db in
-            try Row.fetchAll(db, "\(Self.placeColumns) e.changed >= ?", [moment]).map(Self.place)
-        }
+        try read { db in try Row.fetchAll(db, "\(Self.placeColumns) e.changed >= ?", [moment]).map(Self.place) }
     }
 
     /// Returns the locations of one show's episodes that changed at `moment` or later, in seconds since 1970. Scans the

@@ -99,9 +99,7 @@ struct XMLScanner: ~Copyable {
     /// Scans one token, or as much of a long one as is available.
     ///
     /// - Returns: The position after it; `nil` if more bytes are needed.
-    private mutating func step(
-        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
-    ) -> UnsafePointer<UInt8>? {
+    private mutating func step(from position: BytePosition, to end: BytePosition, isLast: Bool) -> BytePosition? {
         switch mode {
         case .content where position.pointee == UInt8(ascii: "<"): markup(from: position, to: end, isLast: isLast)
         case .content: text(from: position, to: end, isLast: isLast)
@@ -116,17 +114,15 @@ struct XMLScanner: ~Copyable {
 
     // MARK: Text
 
-    private mutating func text(
-        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
-    ) -> UnsafePointer<UInt8>? {
+    private mutating func text(from position: BytePosition, to end: BytePosition, isLast: Bool) -> BytePosition? {
         let stop = position.firstOccurrence(of: UInt8(ascii: "<"), before: end) ?? end
         return text(from: position, upTo: stop, to: end, isLast: isLast)
     }
 
     /// Scans the text before `stop`, which is `end` or the start of a tag.
-    private mutating func text(
-        from position: UnsafePointer<UInt8>, upTo stop: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
-    ) -> UnsafePointer<UInt8>? {
+    private mutating func text(from position: BytePosition, upTo stop: BytePosition, to end: BytePosition, isLast: Bool)
+        -> BytePosition?
+    {
         guard reader.isCollecting else {
             if !reader.isInsideRoot { diagnoseText(FeedBytes(start: position, count: stop - position)) }
             return stop
@@ -170,9 +166,7 @@ struct XMLScanner: ~Copyable {
     }
 
     /// Scans a CDATA section, up to its end or the end of the bytes.
-    private mutating func section(
-        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
-    ) -> UnsafePointer<UInt8>? {
+    private mutating func section(from position: BytePosition, to end: BytePosition, isLast: Bool) -> BytePosition? {
         var bracket = position
         while let found = bracket.firstOccurrence(of: UInt8(ascii: "]"), before: end) {
             if found.begins(with: "]]>", before: end) {
@@ -193,9 +187,7 @@ struct XMLScanner: ~Copyable {
 
     // MARK: Markup
 
-    private mutating func markup(
-        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
-    ) -> UnsafePointer<UInt8>? {
+    private mutating func markup(from position: BytePosition, to end: BytePosition, isLast: Bool) -> BytePosition? {
         guard end - position >= 2 else { return isLast ? loneBracket(position) : nil }
         switch position[1] {
         case UInt8(ascii: "/"): return endTag(from: position, to: end, isLast: isLast)
@@ -216,16 +208,16 @@ struct XMLScanner: ~Copyable {
     }
 
     /// Processes a `<` that starts no markup, as text.
-    private mutating func loneBracket(_ position: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
+    private mutating func loneBracket(_ position: BytePosition) -> BytePosition {
         if reader.isInsideRoot { reader.diagnose("a “<” is not escaped as “&lt;”") }
         reader.characters(FeedBytes(start: position, count: 1), isCDATA: false)
         return position + 1
     }
 
     /// Scans the start of a comment, a CDATA section or a document type declaration.
-    private mutating func declarationStart(
-        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
-    ) -> UnsafePointer<UInt8>? {
+    private mutating func declarationStart(from position: BytePosition, to end: BytePosition, isLast: Bool)
+        -> BytePosition?
+    {
         if position.begins(with: "<!--", before: end) {
             mode = .comment(inDeclaration: false)
             return position + 4
@@ -247,8 +239,8 @@ struct XMLScanner: ~Copyable {
 
     /// Skips the bytes up to and including `mark`, then changes the mode to `next`.
     private mutating func skip(
-        to mark: StaticString, from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, then next: Mode
-    ) -> UnsafePointer<UInt8>? {
+        to mark: StaticString, from position: BytePosition, to end: BytePosition, then next: Mode
+    ) -> BytePosition? {
         var start = position
         while let found = start.firstOccurrence(of: mark.utf8Start.pointee, before: end) {
             if found.begins(with: mark, before: end) {
@@ -261,9 +253,7 @@ struct XMLScanner: ~Copyable {
         return end
     }
 
-    private mutating func endTag(
-        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
-    ) -> UnsafePointer<UInt8>? {
+    private mutating func endTag(from position: BytePosition, to end: BytePosition, isLast: Bool) -> BytePosition? {
         let start = position + 2
         var stop = start
         while stop < end, TagReader.continuesName(stop.pointee) { stop += 1 }
@@ -277,9 +267,7 @@ struct XMLScanner: ~Copyable {
         return stop.pointee == UInt8(ascii: ">") ? stop + 1 : stop
     }
 
-    private mutating func startTag(
-        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
-    ) -> UnsafePointer<UInt8>? {
+    private mutating func startTag(from position: BytePosition, to end: BytePosition, isLast: Bool) -> BytePosition? {
         let isFinal = isLast || end - position > Self.tagLimit
         guard let next = tag.read(from: position, to: end, isFinal: isFinal) else {
             guard isFinal else { return nil }
@@ -297,9 +285,7 @@ struct XMLScanner: ~Copyable {
 
     /// Processes as text what has arrived of a tag that exceeds `tagLimit`, including every `<` in it. Each of these is
     /// in a quoted value. If each were read as the start of a tag, the same bytes would be scanned again and again.
-    private mutating func endlessTag(
-        from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>
-    ) -> UnsafePointer<UInt8> {
+    private mutating func endlessTag(from position: BytePosition, to end: BytePosition) -> BytePosition {
         let rest = loneBracket(position)
         return text(from: rest, upTo: end, to: end, isLast: false) ?? rest
     }
@@ -323,8 +309,8 @@ struct XMLScanner: ~Copyable {
     /// Skips a document type declaration, up to its end, or to the start of a comment, a processing instruction or a
     /// tag.
     private mutating func declaration(
-        _ type: DocumentType, from position: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isLast: Bool
-    ) -> UnsafePointer<UInt8>? {
+        _ type: DocumentType, from position: BytePosition, to end: BytePosition, isLast: Bool
+    ) -> BytePosition? {
         var type = type
         let start = position
         var position = position
@@ -370,23 +356,23 @@ struct XMLScanner: ~Copyable {
     }
 }
 
-extension UnsafePointer<UInt8> {
+extension BytePosition {
     /// Returns the position of the first occurrence of `byte` from here on; `nil` if there is none.
     ///
     /// The corresponding C function is `memchr`.
     @inline(__always)
-    func firstOccurrence(of byte: UInt8, before end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8>? {
+    func firstOccurrence(of byte: UInt8, before end: BytePosition) -> BytePosition? {
         memchr(self, Int32(byte), end - self).map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }
     }
 
     /// Returns whether the bytes from here on start with `text`.
     @inline(__always)
-    func begins(with text: StaticString, before end: UnsafePointer<UInt8>) -> Bool {
+    func begins(with text: StaticString, before end: BytePosition) -> Bool {
         end - self >= text.utf8CodeUnitCount && memcmp(self, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 
     /// Returns whether the bytes from here to `end` are a proper prefix of `text`.
-    func isPrefix(of text: StaticString, before end: UnsafePointer<UInt8>) -> Bool {
+    func isPrefix(of text: StaticString, before end: BytePosition) -> Bool {
         end - self < text.utf8CodeUnitCount && memcmp(self, text.utf8Start, end - self) == 0
     }
 }

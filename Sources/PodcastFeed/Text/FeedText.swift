@@ -2,6 +2,9 @@
 /// it as an argument.
 typealias FeedBytes = UnsafeBufferPointer<UInt8>
 
+/// A position in `FeedBytes`.
+typealias BytePosition = UnsafePointer<UInt8>
+
 /// Normalization of texts for comparison with those in feeds.
 package enum FeedText {
     /// Normalizes a title: collapses white space and replaces character references. Returns `nil` if nothing is left.

@@ -102,9 +102,7 @@ struct TagReader: ~Copyable {
     ///   - isFinal: Whether the tag must end before `end`: because `end` is the end of the document, or because a tag
     ///     that reaches `end` is too long.
     /// - Returns: The position after the tag; `nil` if the tag is incomplete.
-    mutating func read(
-        from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, isFinal: Bool
-    ) -> UnsafePointer<UInt8>? {
+    mutating func read(from start: BytePosition, to end: BytePosition, isFinal: Bool) -> BytePosition? {
         count = 0
         decodedCount = 0
         mistakes.removeAll(keepingCapacity: true)
@@ -137,8 +135,8 @@ struct TagReader: ~Copyable {
     ///
     /// - Returns: The position after it; `nil` if it is incomplete.
     private mutating func readAttribute(
-        from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>, tag: UnsafePointer<UInt8>, isFinal: Bool
-    ) -> UnsafePointer<UInt8>? {
+        from start: BytePosition, to end: BytePosition, tag: BytePosition, isFinal: Bool
+    ) -> BytePosition? {
         var position = start
         // A slash belongs to the name unless the tag ends after it.
         while position < end,
@@ -188,9 +186,7 @@ struct TagReader: ~Copyable {
     }
 
     /// Returns the end of an unquoted value: white space, the end of the tag, or the `<` of the next one.
-    private static func endOfBareValue(
-        from start: UnsafePointer<UInt8>, to end: UnsafePointer<UInt8>
-    ) -> UnsafePointer<UInt8> {
+    private static func endOfBareValue(from start: BytePosition, to end: BytePosition) -> BytePosition {
         var position = start
         while position < end, !position.pointee.isXMLSpace, position.pointee != UInt8(ascii: ">"),
             position.pointee != UInt8(ascii: "<")

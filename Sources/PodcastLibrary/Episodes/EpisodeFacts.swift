@@ -38,32 +38,16 @@ final class EpisodeFacts: Sendable {
         details = item.details
 
         var visible = Digest()
-        visible.add(self.title)
-        visible.add(self.guid)
-        visible.add(item.published?.seconds)
-        visible.add(item.published.map { Int64($0.offset) })
-        visible.add(item.duration)
-        visible.add(item.season.map(Int64.init))
-        visible.add(item.episode)
-        visible.add(item.episodeType)
-        visible.add(item.explicit.map { $0 ? Int64(1) : 0 })
-        visible.add(item.link)
-        visible.add(item.description)
-        visible.add(item.image)
-        visible.add(item.author)
-        visible.add(item.chaptersURL)
-        visible.add(Int64(item.transcripts.count))
-        for transcript in item.transcripts {
-            visible.add(transcript.url)
-            visible.add(transcript.type)
-            visible.add(transcript.language)
-        }
-        visible.add(Int64(chapters.count))
+        visible.add(
+            self.title, self.guid, item.episodeType, item.link, item.description, item.image, item.author,
+            item.chaptersURL)
+        visible.add(item.published?.seconds, item.published.map { Int64($0.offset) }, item.season.map(Int64.init))
+        visible.add(item.duration, item.episode)
+        visible.add(item.explicit.map { $0 ? 1 : 0 }, Int64(item.transcripts.count), Int64(chapters.count))
+        for transcript in item.transcripts { visible.add(transcript.url, transcript.type, transcript.language) }
         for chapter in chapters {
             visible.add(chapter.start)
-            visible.add(chapter.title)
-            if let link = chapter.link { visible.add(link) }
-            if let image = chapter.image { visible.add("image " + image) }
+            visible.add(chapter.title, chapter.link, chapter.image)
         }
         if let details { visible.add(StoredDetails.text(details)) }
         visible.add(Int64(item.enclosures.count))
@@ -107,19 +91,10 @@ final class EpisodeFacts: Sendable {
 
 extension AlternateEnclosure {
     fileprivate func add(to digest: inout Digest) {
-        digest.add(type)
-        digest.add(length)
+        digest.add(type, language, title, codecs, integrity?.value)
+        digest.add(length, height.map(Int64.init), isDefault ? 1 : 0)
         digest.add(bitRate)
-        digest.add(height.map(Int64.init))
-        digest.add(language)
-        digest.add(title)
-        digest.add(codecs)
-        digest.add(integrity?.value)
-        digest.add(Int64(isDefault ? 1 : 0))
-        for source in sources {
-            digest.add(source.url)
-            digest.add(source.type)
-        }
+        for source in sources { digest.add(source.url, source.type) }
     }
 }
 
@@ -150,17 +125,23 @@ struct Digest {
 
     var value: Int64 { Int64(bitPattern: Self.mixed(state)) }
 
-    mutating func add(_ number: Int64?) {
-        absorb(number == nil ? 0 : 1)
-        absorb(UInt64(bitPattern: number ?? 0))
+    mutating func add(_ numbers: Int64?...) {
+        for number in numbers {
+            absorb(number == nil ? 0 : 1)
+            absorb(UInt64(bitPattern: number ?? 0))
+        }
     }
 
-    mutating func add(_ number: Double?) {
-        add(number.map { Int64(bitPattern: $0.bitPattern) })
+    mutating func add(_ numbers: Double?...) {
+        for number in numbers { add(number.map { Int64(bitPattern: $0.bitPattern) }) }
     }
 
-    mutating func add(_ text: String?) {
-        guard var text else { return absorb(.max) }
+    mutating func add(_ texts: String?...) {
+        for text in texts { absorb(text) }
+    }
+
+    private mutating func absorb(_ text: String?) {
+        guard var text else { return absorb(UInt64.max) }
         absorb(UInt64(text.utf8.count))
         text.withUTF8 { bytes in
             let raw = UnsafeRawBufferPointer(bytes)

@@ -76,16 +76,12 @@ extension Library {
     /// Returns the episode of which a file is an encoding, which is `file` itself for a main file. The playback state
     /// belongs to that episode, whichever file was played.
     package func mainEpisode(of file: EpisodeID) throws -> EpisodeID {
-        try query { db in
-            try EpisodeID.fetchOne(db, "SELECT episode FROM alternate WHERE medium = ?", [file]) ?? file
-        }
+        try query { db in try EpisodeID.fetchOne(db, "SELECT episode FROM alternate WHERE medium = ?", [file]) ?? file }
     }
 
     /// Returns all episodes and alternates of a show, also those that are no longer listed or offered.
     package func files(of podcast: ShowID) throws -> [EpisodeID] {
-        try query { db in
-            try EpisodeID.fetchAll(db, "SELECT id FROM episode WHERE podcast = ?", [podcast])
-        }
+        try query { db in try EpisodeID.fetchAll(db, "SELECT id FROM episode WHERE podcast = ?", [podcast]) }
     }
 
     /// Returns these episodes and their alternates, also the alternates that the feed no longer offers.

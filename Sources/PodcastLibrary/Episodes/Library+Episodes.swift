@@ -302,36 +302,17 @@ enum EpisodeSQL {
 
     static func episodes(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Episode] {
         return try Row.fetchCursor(db, full + " " + condition, arguments).mapAll { row in
-            var episode = Episode(id: row[0], podcast: row[1], name: row[2], title: row[4], url: row[8])
-            episode.guid = row[3]
-            episode.published = row[5]
-            episode.publishedOffset = row[6]
-            episode.duration = row[7]
-            episode.type = row[9]
-            episode.length = row[bytes: 10]
-            episode.season = row[11]
-            episode.episode = row[12]
-            episode.episodeType = row[13]
-            episode.explicit = row[14]
-            episode.link = row[15]
-            episode.notes = row[16]
-            episode.image = row[17]
-            episode.author = row[18]
-            episode.firstSeen = row[19]
-            episode.changed = row[20]
-            episode.listed = row[21]
-            episode.confirmedSize = row[bytes: 22]
-            episode.generation = row[23]
+            var episode = Episode(
+                id: row[0], podcast: row[1], name: row[2], guid: row[3], title: row[4], published: row[5],
+                publishedOffset: row[6], duration: row[7], url: row[8], type: row[9], length: row[bytes: 10],
+                season: row[11], episode: row[12], episodeType: row[13], explicit: row[14], link: row[15],
+                notes: row[16], image: row[17], author: row[18], firstSeen: row[19], changed: row[20], listed: row[21],
+                confirmedSize: row[bytes: 22], generation: row[23])
             episode.cachedBytes = row[bytes: 24] ?? 0
-            episode.complete = row[25] ?? false
-            episode.sha256 = row[26]
-            episode.played = row[27]
-            episode.position = row[28]
-            episode.pinned = row[29]
-            episode.lastOpened = row[30]
-            episode.lastPlayed = row[39]
+            (episode.complete, episode.sha256, episode.isVerified) = (row[25] ?? false, row[26], row[38] ?? false)
+            (episode.played, episode.position, episode.lastPlayed) = (row[27], row[28], row[39])
+            (episode.pinned, episode.lastOpened) = (row[29], row[30])
             episode.sidecars = Sidecars(rawValue: row[31])
-            episode.isVerified = row[38] ?? false
             if let id: TaskID = row[32] {
                 episode.download = Download(
                     id: id, episode: episode.id, session: row[33], suspended: row[34], created: row[35],

@@ -50,9 +50,7 @@ extension Library {
 
     /// Returns the versions of the tagged files of a show's episodes; none for files never opened.
     package func taggedFiles(of show: ShowID) throws -> [EpisodeID: TaggedFile] {
-        try query { db in
-            try Self.taggedFiles(db, "t.episode IN (SELECT id FROM episode WHERE podcast = ?)", [show])
-        }
+        try query { db in try Self.taggedFiles(db, "t.episode IN (SELECT id FROM episode WHERE podcast = ?)", [show]) }
     }
 
     /// Records the content of a tagged file. Content that differs in more than its total is a new version.

@@ -148,24 +148,14 @@ struct AlternateRows {
         var digests: (all: Int64, visible: Int64) {
             let (item, medium, media) = (facts.item, alternate.medium, alternate.media)
             var visible = Digest()
-            visible.add(path)
-            visible.add(facts.title)
-            visible.add(item.published?.seconds)
-            visible.add(item.published.map { Int64($0.offset) })
+            visible.add(path, facts.title, item.author, media.enclosure.type, alternate.key, medium.codecs)
+            visible.add(item.published?.seconds, item.published.map { Int64($0.offset) }, media.enclosure.length)
             visible.add(item.duration)
-            visible.add(item.author)
-            visible.add(media.enclosure.type)
-            visible.add(media.enclosure.length)
-            visible.add(alternate.key)
-            visible.add(medium.codecs)
             var all = visible
             visible.add(String(media.enclosure.url.prefix { $0 != "?" }))
             all.add(media.enclosure.url)
             all.add(Int64(position))
-            for source in media.sources {
-                all.add(source.url)
-                all.add(source.hash)
-            }
+            for source in media.sources { all.add(source.url, source.hash) }
             return (all.value, visible.value)
         }
     }

@@ -16,16 +16,12 @@ extension Library {
 
     /// Returns the ids of the subscribed shows. Cheap, unlike `podcasts()`, which counts the episodes of all shows.
     package func podcastIDs() throws -> Set<ShowID> {
-        try query { db in
-            try ShowID.fetchSet(db, "SELECT id FROM podcast WHERE ephemeral = 0")
-        }
+        try query { db in try ShowID.fetchSet(db, "SELECT id FROM podcast WHERE ephemeral = 0") }
     }
 
     /// Returns the folder entries of the subscribed shows, sorted by name.
     package func folders() throws -> [FolderEntry] {
-        try query { db in
-            try PodcastSQL.folders(db, "p.ephemeral = 0 ORDER BY p.folded, p.name", [])
-        }
+        try query { db in try PodcastSQL.folders(db, "p.ephemeral = 0 ORDER BY p.folded, p.name", []) }
     }
 
     /// Returns the folder entry of the subscribed show with exactly this folder name.
@@ -173,9 +169,7 @@ extension Library {
     /// Whether a library without shows is empty because the last show was unsubscribed. If `false`, the library has
     /// lost its shows, or never had any. The value has no meaning while there are shows.
     package func wasEmptied() throws -> Bool {
-        try query { db in
-            try Bool.fetchOne(db, "SELECT value FROM counter WHERE name = 'emptied'") ?? false
-        }
+        try query { db in try Bool.fetchOne(db, "SELECT value FROM counter WHERE name = 'emptied'") ?? false }
     }
 
     /// Records whether no subscribed show is left, for `wasEmptied()`.

@@ -122,9 +122,7 @@ extension Library {
 
     /// Whether there are any subscriptions.
     package func hasSubscriptions() throws -> Bool {
-        try query { db in
-            try Bool.fetchOne(db, "SELECT EXISTS (SELECT 1 FROM podcast WHERE ephemeral = 0)") ?? false
-        }
+        try query { db in try Bool.fetchOne(db, "SELECT EXISTS (SELECT 1 FROM podcast WHERE ephemeral = 0)") ?? false }
     }
 
     /// Subscribes to shows whose feeds could not be fetched, in one transaction. Each becomes a folder without
