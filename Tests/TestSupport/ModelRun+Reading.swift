@@ -139,8 +139,8 @@ extension ModelRun {
         }
         if let tag = open.tag, offset + count <= tag.size, !subject.readsAhead { return }
         if offset < size {
-            // After a read in `Tagged` a lease is not certain: the mount takes one for each node separately, and may have
-            // taken one only for the episode's own node.
+            // After a read in `Tagged` a lease is not certain: the mount takes one for each node separately, and may
+            // have taken one only for the episode's own node.
             if open.tag == nil { files[index].hasLease = true }
             noteRead(open.episode)
         } else {
