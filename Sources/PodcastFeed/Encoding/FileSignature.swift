@@ -3,8 +3,8 @@
 /// The feed parser consults it only after rejecting a document, so that a feed with stray bytes at its beginning is
 /// still parsed as a feed.
 enum FileSignature {
-    /// The formats that servers send in place of feeds, or whose URLs users paste: the media, the cover, an archive. The
-    /// number is the offset of the bytes in the file.
+    /// The formats that servers send in place of feeds, or whose URLs users paste: the media, the cover, an archive.
+    /// `offset` is that of the bytes in the file.
     private static let signatures: [(bytes: [UInt8], offset: Int, name: String)] = [
         (Array("ID3".utf8), 0, "an MP3 file"), (Array("OggS".utf8), 0, "an Ogg file"),
         (Array("fLaC".utf8), 0, "a FLAC file"), (Array("WAVE".utf8), 8, "a WAV file"),
