@@ -20,9 +20,9 @@ extension Library {
             try EpisodeSQL.entries(
                 db,
                 """
-                e.podcast = ? AND e.buried = 0 AND (\(EpisodeSQL.sidecars)) & ? <> 0 \
+                e.podcast = ?1 AND e.buried = 0 AND (e.sidecars & ?2 <> 0 OR ?3 AND r.chapters <> '') \
                 ORDER BY e.moment DESC, e.id DESC
-                """, [podcast, sidecars.rawValue])
+                """, [podcast, sidecars.rawValue, sidecars.contains(.chapters)])
         }
     }
 
@@ -265,7 +265,7 @@ enum EpisodeSQL {
     static let size = "coalesce(e.confirmed_size, r.size)"
 
     /// The SQL expression for an episode's sidecars, with the chapters inside the cached media file.
-    static let sidecars = "e.sidecars | iif(r.chapters <> '', \(Sidecars.chapters.rawValue), 0)"
+    private static let sidecars = "e.sidecars | iif(r.chapters <> '', \(Sidecars.chapters.rawValue), 0)"
 
     private static let entry = """
         SELECT e.id, e.podcast, e.name, e.published, e.first_seen, e.changed, \(size), e.length, e.duration, \

@@ -106,7 +106,8 @@ enum Schema {
             bytes INTEGER GENERATED ALWAYS AS (length(CAST(name AS BLOB)) + length(CAST(title AS BLOB))) STORED
         ) STRICT;
         CREATE UNIQUE INDEX episode_folded ON episode (podcast, folded);
-        CREATE INDEX episode_order ON episode (podcast, moment DESC, id DESC, bytes, changed) WHERE buried = 0;
+        CREATE INDEX episode_order ON episode (podcast, moment DESC, id DESC, sidecars, bytes, changed)
+            WHERE buried = 0;
         CREATE INDEX episode_alternate ON episode (podcast, changed) WHERE buried = 2;
         CREATE INDEX episode_moment ON episode (moment DESC, id DESC) WHERE buried = 0;
         CREATE INDEX episode_begun ON episode (position) WHERE played = 0 AND position >= 30;

@@ -24,7 +24,7 @@ package struct ShowPage: Sendable {
     /// The size in bytes that suffices for everything before the rows, and for the first row.
     private static let headBytes = 96 << 10
     /// The size in bytes that suffices for the data of an episode, except for its name and title.
-    private static let dataBytes = 112
+    private static let dataBytes = 80
     /// The maximum number of episodes, newest first, with a player in the document. A browser uses some 60 kB for each.
     static let playerLimit = 200
 
