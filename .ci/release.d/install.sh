@@ -22,7 +22,7 @@ while read -r file; do
         *) cp -Pf "tree/$file" "$target" ;;
     esac
 done < files
-echo "installed $(tree/bin/podfs --version 2> /dev/null | head -n 1) below ${DESTDIR:-}$prefix; remove it with ./uninstall.sh"
+echo "installed podfs $(tree/bin/podfs --version 2> /dev/null | head -n 1) below ${DESTDIR:-}$prefix; remove it with ./uninstall.sh"
 
 [ -z "${DESTDIR:-}" ] || exit 0
 command -v fusermount3 > /dev/null || echo "missing: fusermount3, which mounts; install the package fuse3"
