@@ -21,9 +21,7 @@ struct ReplyTests {
     /// Starts a daemon that answers each command with one reply; for `nil`, it closes the connection.
     private func daemon(_ reply: @escaping @Sendable (Command) -> Reply?) throws -> FrameServer {
         try .daemon(of: show.home) { peer, command, frame in
-            let reply = command.flatMap(reply)
-            peer.answer(frame, reply ?? .done)
-            if reply == nil { peer.end() }
+            if let reply = command.flatMap(reply) { peer.answer(frame, reply) } else { peer.end() }
         }
     }
 

@@ -113,9 +113,11 @@ struct PageFileTests {
         #expect(count("#EXTINF", in: playlist) == episodes)
         guard let episode = try mounted.library.episodes(of: show.id).first else { return }
         let before = try mounted.entry(folder, "index.html").attributes
+        let listed = try mounted.entry(folder, "playlist.m3u8").attributes
         try mounted.library.setPosition(episode: episode.id, 50, now: 1_800_000_000)
         let after = try mounted.entry(folder, "index.html").attributes
         #expect(after.size == before.size && after.modified == 1_800_000_000)
+        #expect(try mounted.entry(folder, "playlist.m3u8").attributes.modified == listed.modified)
         #expect(try await content(folder, "index.html") != page)
     }
 

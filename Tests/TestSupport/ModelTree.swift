@@ -324,7 +324,7 @@ package struct ModelTree: Sendable {
                     return found.starts(with: text.utf8) && rest.allSatisfy { $0 == 10 } ? nil : text
                 }, modified: .between(show.changed.lowerBound, .max))
         case "index.html":
-            // Its mtime, like that of the playlist, is that of the last change of any episode.
+            // Its mtime is that of the last change of any episode.
             return ModelNode(
                 file: listed.inode, .judged { Self.judgePage($0, show) },
                 modified: .between(show.changed.lowerBound, .max))

@@ -62,6 +62,9 @@ extension PodcastFilesystem {
 protocol FilledFile: GeneratedFile {
     static func size(of show: ShowTotals) -> Int
 
+    /// Returns the mtime.
+    static func modified(of show: ShowTotals) -> Int64
+
     /// Renders the content, which should not exceed `size(of: totals)`; `nil` if the show does not exist.
     func bytes(_ totals: ShowTotals) throws -> [UInt8]?
 }
@@ -74,13 +77,15 @@ extension FilledFile {
     }
 
     func facts(_ totals: ShowTotals) -> NodeFacts {
-        NodeFacts(node, size: Int64(Self.size(of: totals)), modified: totals.changed, changed: totals.changed)
+        NodeFacts(
+            node, size: Int64(Self.size(of: totals)), modified: Self.modified(of: totals), changed: totals.changed)
     }
 
     func render() throws -> Rendering? {
         guard let totals = try mount.library.totals(of: node.show), let bytes = try bytes(totals) else { return nil }
         return Rendering(
-            GeneratedContent(bytes, filledTo: Self.size(of: totals)), modified: totals.changed, changed: totals.changed)
+            GeneratedContent(bytes, filledTo: Self.size(of: totals)), modified: Self.modified(of: totals),
+            changed: totals.changed)
     }
 }
 
@@ -90,6 +95,9 @@ struct PlaylistFile: FilledFile {
     let mount: PodcastFilesystem
 
     static func size(of show: ShowTotals) -> Int { Playlist.size(tracks: show.episodes, text: show.bytes) }
+
+    /// A download or progress in an episode does not change the list.
+    static func modified(of show: ShowTotals) -> Int64 { show.newest }
 
     func bytes(_ totals: ShowTotals) throws -> [UInt8]? {
         guard let show = try mount.library.podcast(id: node.show) else { return nil }

@@ -12,6 +12,8 @@ struct PageFile: FilledFile {
 
     static func size(of show: ShowTotals) -> Int { ShowPage.size(of: show) }
 
+    static func modified(of show: ShowTotals) -> Int64 { show.changed }
+
     func bytes(_ totals: ShowTotals) throws -> [UInt8]? {
         guard let show = try mount.library.podcast(id: node.show), let folder = try mount.library.folder(id: node.show)
         else { return nil }

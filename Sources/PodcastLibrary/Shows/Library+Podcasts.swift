@@ -47,7 +47,12 @@ extension Library {
     package func totals(of podcast: ShowID) throws -> ShowTotals? {
         try query { db in
             let show = try Row.fetchOne(
-                db, "SELECT length(CAST(title AS BLOB)), changed FROM podcast WHERE id = ?", [podcast])
+                db,
+                """
+                SELECT length(CAST(title AS BLOB)), changed, max(changed, coalesce((SELECT max(e.moment) FROM episode e
+                    WHERE e.podcast = p.id AND e.buried = 0), 0))
+                FROM podcast p WHERE id = ?
+                """, [podcast])
             let episodes = try Row.fetchOne(
                 db,
                 """
@@ -58,7 +63,8 @@ extension Library {
             guard let show, let episodes else { return nil }
             let changes: [Int64?] = [show[1], episodes[2], episodes[3]]
             return ShowTotals(
-                episodes: episodes[0], bytes: show[0] + episodes[1], changed: changes.compactMap(\.self).max() ?? 0)
+                episodes: episodes[0], bytes: show[0] + episodes[1], changed: changes.compactMap(\.self).max() ?? 0,
+                newest: show[2])
         }
     }
 

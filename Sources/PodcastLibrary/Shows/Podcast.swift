@@ -77,10 +77,6 @@ package struct ShowTotals: Sendable, Equatable {
     package var bytes: Int
     /// The time of the last change of the show, of an episode or of an alternate.
     package var changed: Int64
-
-    package init(episodes: Int, bytes: Int, changed: Int64) {
-        self.episodes = episodes
-        self.bytes = bytes
-        self.changed = changed
-    }
+    /// The time of the newest episode, or of the last change of the show itself if that is later.
+    package var newest: Int64
 }
