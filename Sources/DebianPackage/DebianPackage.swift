@@ -50,8 +50,8 @@ struct DebianPackage: CommandPlugin {
             atPath: libraries.appending(path: "libfuse3.a").path, withDestinationPath: archive)
         var parameters = PackageManager.BuildParameters(configuration: .release, logging: .concise)
         parameters.echoLogs = true
-        parameters.otherSwiftcFlags = ["-static-stdlib"]
-        parameters.otherLinkerFlags = ["-L\(libraries.path)"]
+        // Passed to the compiler, since it searches folders given to the linker after the system's.
+        parameters.otherSwiftcFlags = ["-static-stdlib", "-L\(libraries.path)"]
         let result = try packageManager.build(.product("podfs"), parameters: parameters)
         guard result.succeeded, let program = result.builtArtifacts.first(where: { $0.kind == .executable }) else {
             throw PackagingError("podfs could not be built:\n\(result.logText)")
