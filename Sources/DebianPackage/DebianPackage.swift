@@ -9,9 +9,9 @@ struct DebianPackage: CommandPlugin {
         guard arguments.isEmpty else {
             throw PackagingError("unknown arguments: \(arguments.joined(separator: " "))")
         }
+        let program = try build()
         let source = context.package.directoryURL
         let folder = context.pluginWorkDirectoryURL
-        let program = try build(in: folder)
         let tree = PackageTree(root: folder.appending(path: "podfs"))
         try tree.create()
         try tree.addProgram(program)
@@ -37,21 +37,11 @@ struct DebianPackage: CommandPlugin {
         print(package.path)
     }
 
-    /// Builds the program with Swift's libraries linked statically, so that the package needs no Swift, and with a
-    /// static libfuse3, whose shared library has another name in Debian 13.
-    ///
-    /// - Parameter folder: The folder for a link to the static library, where the linker finds no shared one.
-    private func build(in folder: URL) throws -> URL {
-        let archive = try Shell.output("pkg-config", "--variable=libdir", "fuse3") + "/libfuse3.a"
-        let libraries = folder.appending(path: "libraries")
-        try? FileManager.default.removeItem(at: libraries)
-        try FileManager.default.createDirectory(at: libraries, withIntermediateDirectories: true)
-        try FileManager.default.createSymbolicLink(
-            atPath: libraries.appending(path: "libfuse3.a").path, withDestinationPath: archive)
+    /// Builds the program with Swift's libraries linked statically, so that the package needs no Swift.
+    private func build() throws -> URL {
         var parameters = PackageManager.BuildParameters(configuration: .release, logging: .concise)
         parameters.echoLogs = true
-        // Passed to the compiler, since it searches folders given to the linker after the system's.
-        parameters.otherSwiftcFlags = ["-static-stdlib", "-L\(libraries.path)"]
+        parameters.otherSwiftcFlags = ["-static-stdlib"]
         let result = try packageManager.build(.product("podfs"), parameters: parameters)
         guard result.succeeded, let program = result.builtArtifacts.first(where: { $0.kind == .executable }) else {
             throw PackagingError("podfs could not be built:\n\(result.logText)")
