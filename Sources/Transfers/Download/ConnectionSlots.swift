@@ -32,10 +32,10 @@ final class ConnectionSlots {
         start: @escaping () -> Void
     ) {
         connections[connection.token] = connection
-        let host = Self.host(of: connection.url)
         let isProbe = connection.request.isProbe
         if pools.request(
-            connection.token, host: host, forReader: forReader, isProbe: isProbe, priority: priority, now: now)
+            connection.token, host: connection.host, forReader: forReader, isProbe: isProbe, priority: priority,
+            now: now)
         {
             start()
         } else {
@@ -63,11 +63,13 @@ final class ConnectionSlots {
     /// Records that the host of a connection was not reached, or refused the request for now.
     func hostFailed(_ connection: DownloadConnection, retryAfter: Duration? = nil, now: Instant) {
         pools.hostFailed(
-            Self.host(of: connection.url), retryAfter: retryAfter, now: now, random: Double.random(in: 0..<1))
+            connection.host, retryAfter: retryAfter, now: now, random: Double.random(in: 0..<1))
     }
 
-    /// Records that the host of a URL has answered.
-    func hostAnswered(_ url: String, now: Instant) { start(pools.hostAnswered(Self.host(of: url), now: now)) }
+    /// Records that the host of a connection has answered.
+    func hostAnswered(_ connection: DownloadConnection, now: Instant) {
+        start(pools.hostAnswered(connection.host, now: now))
+    }
 
     func networkChanged(now: Instant) { start(pools.networkChanged(now: now)) }
 
@@ -87,7 +89,4 @@ final class ConnectionSlots {
         guard let due = rates.deadline, due <= now else { return }
         for token in rates.refill(now: now) { connections[token]?.handle?.resume() }
     }
-
-    /// Returns the key of the limits per host: the URL's host and port.
-    static func host(of url: String) -> String { (try? WebAddress(url))?.hostAndPort ?? url }
 }

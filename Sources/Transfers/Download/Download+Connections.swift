@@ -163,7 +163,7 @@ extension Download {
                     engine.slots.hostFailed(connection, retryAfter: head.retryAfter, now: engine.now)
                 }
             } else {
-                engine.slots.hostAnswered(connection.url, now: engine.now)
+                engine.slots.hostAnswered(connection, now: engine.now)
             }
             let before = origin
             if let url = head.url { origin = Origin(url: url, reach: head.space) }

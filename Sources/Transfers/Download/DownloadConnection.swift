@@ -1,3 +1,5 @@
+internal import Platform
+
 /// One request of a download: curl's exchange, and a buffer between it and the file.
 ///
 /// Confined to the engine's thread. curl's callbacks access only the buffer and the file, because they must not call
@@ -11,6 +13,8 @@ final class DownloadConnection: EasyHandleReceiver {
     let token: ConnectionPools.Token
     /// The requested URL.
     let url: String
+    /// The key of the limits per host: the URL's host and port.
+    let host: String
     let request: DownloadMachine.ConnectRequest
     /// Strong, because a server decides when curl ends the exchange. `Download.remove` breaks the cycle.
     let download: Download
@@ -48,6 +52,7 @@ final class DownloadConnection: EasyHandleReceiver {
         self.id = id
         self.token = token
         self.url = url
+        host = (try? WebAddress(url))?.hostAndPort ?? url
         self.request = request
         self.download = download
     }
