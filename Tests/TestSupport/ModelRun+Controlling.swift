@@ -68,7 +68,9 @@ extension ModelRun {
         if episode.item.refusal != nil {
             guard isRefreshed(episode.id) else { return }
             let began = Self.now
+            let requests = requestCount(of: [episode])
             _ = try await expect("user.podfs.task", "resume", path, [0])
+            try await waitForRetry(of: [episode], since: requests)
             _ = try await waitForState(path, ["failed"])
             noteRenewal(episode.id, Self.period(since: began))
         } else {
@@ -82,6 +84,26 @@ extension ModelRun {
                 $0.mayBeForgotten = false
             default: $0.becomeMoving()
             }
+        }
+    }
+
+    private func requestCount(of episodes: [ModelEpisode]) -> Int {
+        episodes.reduce(0) { $0 + publication.server.requests(for: $1.item.path).count }
+    }
+
+    /// Waits until podfs has requested refused files again and has finished, because a retry that still runs would
+    /// interfere with a later edit of the feed or a kill of the daemon. The attribute is not enough: it says `failed`
+    /// from the retry before until the daemon's event arrives.
+    ///
+    /// - Parameter count: The number of requests for the files before the retry.
+    private func waitForRetry(of episodes: [ModelEpisode], since count: Int) async throws {
+        if episodes.isEmpty { return }
+        try await waitUntil(description: "the refused files are requested again") {
+            requestCount(of: episodes) >= count + episodes.count
+        }
+        try await waitUntil(description: "the retry has ended") {
+            let status = try await subject.home.run("status", "--json").output
+            return status.contains("\"running\": 0,") && status.contains("\"queued\": 0,")
         }
     }
 
@@ -160,9 +182,10 @@ extension ModelRun {
             let refused = show.episodes.filter { $0.phase == .refused }
             if let first = refused.first, !isRefreshed(first.id) { return }
             let began = Self.now
+            let retried = refused.filter { !$0.mayBeForgotten }
+            let requests = requestCount(of: retried)
             _ = try await expect("user.podfs.task", "resume", path, [0])
-            // Wait, because a retry that still runs would interfere with a later edit of the feed or a kill of the
-            // daemon.
+            try await waitForRetry(of: retried, since: requests)
             for episode in refused {
                 let states: Set = episode.mayBeForgotten ? ["failed", "remote"] : ["failed"]
                 _ = try await waitForState(path + [episode.name], states)
@@ -178,7 +201,11 @@ extension ModelRun {
             let gone = whole.filter { isKept($0) == false }
             let allKept = !whole.isEmpty && gone.isEmpty
             _ = try await expect("user.podfs.task", "evict", path, [allKept ? EBUSY : 0])
-            for episode in gone { noteEviction(episode.id) }
+            for episode in gone {
+                // The folder's eviction succeeds although it skips a closed file whose RELEASE is not handled yet.
+                _ = try await expect("user.podfs.task", "evict", path + [episode.name], [0])
+                noteEviction(episode.id)
+            }
         }
     }
 
