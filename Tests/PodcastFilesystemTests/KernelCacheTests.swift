@@ -55,6 +55,21 @@ struct KernelCacheTests {
         #expect(again == .isRequired)
     }
 
+    /// A listing that was opened before the first open of a file in `Tagged` has an estimate of its size. With it the
+    /// kernel would return zeros after the end of the open file.
+    @Test func aReplyDoesNotChangeTheSizeOfAnOpenTaggedFile() {
+        let tagged = NodeNumber(kind: .taggedEpisode, generation: 0, row: 7)
+        var cache = KernelCache()
+        #expect(cache.push(5, of: tagged) == .isRequired)
+        cache.pushed(5, of: tagged)
+        _ = cache.open(tagged, .cached)
+        _ = cache.answered(tagged)
+        let estimate = NodeFacts(tagged, size: 6, modified: 1, changed: 1)
+        #expect(cache.prepareReply(estimate).facts.size == 5)
+        _ = cache.close(tagged)
+        #expect(cache.prepareReply(estimate).facts.size == 6)
+    }
+
     @Test func attributesAreNotCachedFromThePushOfASizeToTheLastClose() {
         var cache = KernelCache()
         func isCached() -> Bool {

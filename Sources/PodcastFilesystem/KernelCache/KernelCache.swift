@@ -53,15 +53,18 @@ struct KernelCache: Sendable {
     // MARK: Answers
 
     /// Prepares a reply with a file's attributes. If its size differs from the one pushed last, the next open pushes
-    /// again.
+    /// again. But an open file in `Tagged` keeps the pushed size, because its node is one version of the file: another
+    /// size is the estimate of a listing that was read before the open.
     ///
     /// - Returns: The attributes to send, and whether the kernel may cache them.
     mutating func prepareReply(_ facts: NodeFacts) -> (facts: NodeFacts, isCached: Bool) {
         let number = facts.number
-        if let known = nodes[number]?.size, known != facts.size { nodes[number]?.size = nil }
+        var facts = facts
+        if let known = nodes[number]?.size, known != facts.size {
+            if number.kind == .taggedEpisode, isOpen(number) { facts.size = known } else { nodes[number]?.size = nil }
+        }
         guard uncached.contains(number) else { return (facts, true) }
         guard isOpen(number) else { return (facts, false) }
-        var facts = facts
         facts.changed = nodes[number]?.changed ?? facts.changed
         nodes[number]?.changed = facts.changed
         return (facts, false)
