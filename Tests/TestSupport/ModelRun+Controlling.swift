@@ -68,9 +68,8 @@ extension ModelRun {
         if episode.item.refusal != nil {
             guard isRefreshed(episode.id) else { return }
             let began = Self.now
-            let requests = requestCount(of: [episode])
             _ = try await expect("user.podfs.task", "resume", path, [0])
-            try await waitForRetry(of: [episode], since: requests)
+            try await waitForRetry()
             _ = try await waitForState(path, ["failed"])
             noteRenewal(episode.id, Self.period(since: began))
         } else {
@@ -87,20 +86,10 @@ extension ModelRun {
         }
     }
 
-    private func requestCount(of episodes: [ModelEpisode]) -> Int {
-        episodes.reduce(0) { $0 + publication.server.requests(for: $1.item.path).count }
-    }
-
-    /// Waits until podfs has requested refused files again and has finished, because a retry that still runs would
-    /// interfere with a later edit of the feed or a kill of the daemon. The attribute is not enough: it says `failed`
-    /// from the retry before until the daemon's event arrives.
-    ///
-    /// - Parameter count: The number of requests for the files before the retry.
-    private func waitForRetry(of episodes: [ModelEpisode], since count: Int) async throws {
-        if episodes.isEmpty { return }
-        try await waitUntil(description: "the refused files are requested again") {
-            requestCount(of: episodes) >= count + episodes.count
-        }
+    /// Waits until podfs has no task to run, because a retry that still runs would interfere with a later edit of the
+    /// feed or a kill of the daemon. The attribute of the episode is not enough: it says `failed` from the failure
+    /// before until the daemon's event arrives.
+    private func waitForRetry() async throws {
         try await waitUntil(description: "the retry has ended") {
             let status = try await subject.home.run("status", "--json").output
             return status.contains("\"running\": 0,") && status.contains("\"queued\": 0,")
@@ -182,10 +171,8 @@ extension ModelRun {
             let refused = show.episodes.filter { $0.phase == .refused }
             if let first = refused.first, !isRefreshed(first.id) { return }
             let began = Self.now
-            let retried = refused.filter { !$0.mayBeForgotten }
-            let requests = requestCount(of: retried)
             _ = try await expect("user.podfs.task", "resume", path, [0])
-            try await waitForRetry(of: retried, since: requests)
+            try await waitForRetry()
             for episode in refused {
                 let states: Set = episode.mayBeForgotten ? ["failed", "remote"] : ["failed"]
                 _ = try await waitForState(path + [episode.name], states)
