@@ -6,7 +6,12 @@ package enum MIMEType {
     /// Inlinable, so that other modules compile it for their collections: each of a feed's items may have a type.
     @inlinable
     package static func essence(of text: some Collection<UInt8>) -> String? {
-        let bare = text.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") }.filter { $0 > 0x20 }
-        return bare.isEmpty || bare.count > 255 ? nil : String(decoding: bare, as: UTF8.self).lowercased()
+        var bare: [UInt8] = []
+        for byte in text {
+            if byte == UInt8(ascii: ";") || byte == UInt8(ascii: ",") { break }
+            if byte <= 0x20 { continue }
+            bare.append(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte)
+        }
+        return bare.isEmpty || bare.count > 255 ? nil : String(decoding: bare, as: UTF8.self)
     }
 }

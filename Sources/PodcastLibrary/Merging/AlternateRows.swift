@@ -165,12 +165,12 @@ struct AlternateRows {
         try db.insert(
             into: "episode",
             columns(values, firstSeen: now) + [
-                ("podcast", podcast), ("folded", folded), ("first_seen", now), ("changed", now),
+                "podcast": podcast, "folded": folded, "first_seen": now, "changed": now,
             ])
         let id = EpisodeID(db.lastInsertedRowID)
         try db.insert(
             into: "alternate",
-            Self.alternateColumns(values) + [("medium", id), ("episode", episode), ("name", values.name)])
+            Self.alternateColumns(values) + ["medium": id, "episode": episode, "name": values.name])
         try StoredSources.write(values.alternate.media.sources, of: id, isNew: true, db)
         hasVisibleChanges = true
     }
@@ -179,13 +179,13 @@ struct AlternateRows {
         let (media, digests) = (values.alternate.media, values.digests)
         if row.digest == digests.all, row.isOffered { return }
         let isVisible = row.visibleDigest != digests.visible || !row.isOffered
-        var columns = columns(values, firstSeen: row.firstSeen) + [("listed", true)]
-        if isVisible { columns.append(("changed", now)) }
+        var columns = columns(values, firstSeen: row.firstSeen) + ["listed": true]
+        if isVisible { columns += ["changed": now] }
         if Merge.differ(row.media, media), !StreamFile.isStream(values.name) {
-            columns.append(("confirmed_size", nil))
+            columns += ["confirmed_size": nil]
         }
-        try db.update("episode", columns, where: "id", row.id)
-        try db.update("alternate", Self.alternateColumns(values), where: "medium", row.id)
+        try db.update("episode", columns, where: ["id": row.id])
+        try db.update("alternate", Self.alternateColumns(values), where: ["medium": row.id])
         try StoredSources.write(media.sources, of: row.id, isNew: false, db)
         if isVisible { hasVisibleChanges = true }
     }
@@ -194,17 +194,17 @@ struct AlternateRows {
     private func columns(_ values: Values, firstSeen: Int64) -> Columns {
         let digests = values.digests
         return values.facts.columns(values.alternate.media, name: values.name, firstSeen: firstSeen) + [
-            ("name", values.path), ("buried", EpisodeSQL.alternate), ("digest", digests.all),
-            ("visible_digest", digests.visible),
+            "name": values.path, "buried": EpisodeSQL.alternate, "digest": digests.all,
+            "visible_digest": digests.visible,
         ]
     }
 
     private static func alternateColumns(_ values: Values) -> Columns {
         let medium = values.alternate.medium
         return [
-            ("position", values.position), ("key", values.alternate.key), ("title", medium.title),
-            ("bit_rate", medium.bitRate), ("height", medium.height), ("language", medium.language),
-            ("codecs", medium.codecs),
+            "position": values.position, "key": values.alternate.key, "title": medium.title,
+            "bit_rate": medium.bitRate, "height": medium.height, "language": medium.language,
+            "codecs": medium.codecs,
         ]
     }
 

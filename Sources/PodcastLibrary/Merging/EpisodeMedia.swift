@@ -49,15 +49,15 @@ extension EpisodeFacts {
     ///   - name: The file name.
     func columns(_ media: EpisodeMedia, name: String, firstSeen: Int64) -> Columns {
         var columns: Columns = [
-            ("title", title), ("published", item.published?.seconds),
-            ("published_offset", item.published?.offset ?? 0), ("moment", item.published?.seconds ?? firstSeen),
-            ("duration", item.duration), ("url", media.enclosure.url), ("type", media.enclosure.type),
-            ("length", media.enclosure.length), ("author", item.author),
+            "title": title, "published": item.published?.seconds,
+            "published_offset": item.published?.offset ?? 0, "moment": item.published?.seconds ?? firstSeen,
+            "duration": item.duration, "url": media.enclosure.url, "type": media.enclosure.type,
+            "length": media.enclosure.length, "author": item.author,
         ]
         // The playlist of a stream is generated, so its size is known.
         if StreamFile.isStream(name) {
             let content = StreamFile.content(title: title, duration: item.duration, url: media.enclosure.url)
-            columns.append(("confirmed_size", content.count))
+            columns += ["confirmed_size": content.count]
         }
         return columns
     }

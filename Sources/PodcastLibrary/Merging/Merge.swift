@@ -167,20 +167,20 @@ struct Merge {
         _ row: StoredEpisode, _ facts: EpisodeFacts, _ media: EpisodeMedia, forgetSize: Bool, isVisible: Bool
     ) throws {
         var columns = facts.columns(media, name: row.media.name, firstSeen: row.firstSeen) + Self.columns(facts, media)
-        columns += [("listed", true), ("buried", row.buried && row.listed)]
-        if isVisible { columns.append(("changed", now)) }
-        if forgetSize, !StreamFile.isStream(row.media.name) { columns.append(("confirmed_size", nil)) }
-        try db.update("episode", columns, where: "id", row.id)
+        columns += ["listed": true, "buried": row.buried && row.listed]
+        if isVisible { columns += ["changed": now] }
+        if forgetSize, !StreamFile.isStream(row.media.name) { columns += ["confirmed_size": nil] }
+        try db.update("episode", columns, where: ["id": row.id])
     }
 
     /// Returns the columns that only an episode has, unlike an alternate.
     private static func columns(_ facts: EpisodeFacts, _ media: EpisodeMedia) -> Columns {
         let item = facts.item
         return [
-            ("guid", facts.guid), ("season", item.season), ("episode", item.episode),
-            ("episode_type", item.episodeType), ("explicit", item.explicit), ("link", item.link),
-            ("image", item.image), ("sidecars", facts.sidecars(besides: media).rawValue), ("digest", facts.digest),
-            ("visible_digest", facts.visibleDigest), ("medium", media.key), ("main_url", media.mainURL),
+            "guid": facts.guid, "season": item.season, "episode": item.episode,
+            "episode_type": item.episodeType, "explicit": item.explicit, "link": item.link,
+            "image": item.image, "sidecars": facts.sidecars(besides: media).rawValue, "digest": facts.digest,
+            "visible_digest": facts.visibleDigest, "medium": media.key, "main_url": media.mainURL,
         ]
     }
 
@@ -207,8 +207,8 @@ struct Merge {
             let name = stem + "." + MediaType(type: media.enclosure.type, url: media.enclosure.url).fileExtension
             var columns = facts.columns(media, name: name, firstSeen: now) + Self.columns(facts, media)
             columns += [
-                ("podcast", podcast), ("name", name), ("folded", FileName.folded(stem)), ("first_seen", now),
-                ("changed", now),
+                "podcast": podcast, "name": name, "folded": FileName.folded(stem), "first_seen": now,
+                "changed": now,
             ]
             try db.insert(into: "episode", columns)
             let id = EpisodeID(db.lastInsertedRowID)
@@ -239,23 +239,23 @@ struct Merge {
         }
         func insert(_ kind: Int, _ position: Int, _ columns: Columns) throws {
             try db.insert(
-                into: "attachment", [("episode", id), ("kind", kind), ("position", position)] + columns)
+                into: "attachment", ["episode": id, "kind": kind, "position": position] + columns)
         }
         for (position, media) in facts.alternates.enumerated() {
             try insert(
                 EpisodeSQL.alternateKind, position,
-                [("url", media.url), ("type", media.type), ("length", media.length)])
+                ["url": media.url, "type": media.type, "length": media.length])
         }
         for (position, transcript) in facts.item.transcripts.enumerated() {
             try insert(
                 EpisodeSQL.transcriptKind, position,
-                [("url", transcript.url), ("type", transcript.type), ("language", transcript.language)])
+                ["url": transcript.url, "type": transcript.type, "language": transcript.language])
         }
         for (position, chapter) in facts.chapters.enumerated() {
             try insert(
                 EpisodeSQL.chapterKind, position,
                 [
-                    ("url", chapter.link), ("start", chapter.start), ("title", chapter.title), ("image", chapter.image),
+                    "url": chapter.link, "start": chapter.start, "title": chapter.title, "image": chapter.image,
                 ])
         }
     }
@@ -298,16 +298,16 @@ struct Merge {
         let hasOtherDetails = try StoredDetails.write(feed.details, of: podcast, db)
         let changed = isVisible || hasOtherDetails || new != old ? now : old.changed
         var columns: Columns = [
-            ("title", title), ("link", feed.link), ("description", feed.description), ("language", feed.language),
-            ("image", feed.image), ("author", feed.author), ("guid", feed.guid), ("type", feed.type),
-            ("explicit", feed.explicit), ("state", Podcast.active), ("error", nil), ("http_status", response.status),
-            ("etag", response.etag), ("last_modified", response.lastModified), ("final_url", response.finalURL),
-            ("content_type", response.contentType), ("last_refresh", now), ("next_refresh", response.nextRefresh),
-            ("changed", changed), ("failures", 0), ("update_interval", response.updateInterval),
-            ("quiet_times", feed.quietTimes.bits), ("unplayable", unplayable),
+            "title": title, "link": feed.link, "description": feed.description, "language": feed.language,
+            "image": feed.image, "author": feed.author, "guid": feed.guid, "type": feed.type,
+            "explicit": feed.explicit, "state": Podcast.active, "error": nil, "http_status": response.status,
+            "etag": response.etag, "last_modified": response.lastModified, "final_url": response.finalURL,
+            "content_type": response.contentType, "last_refresh": now, "next_refresh": response.nextRefresh,
+            "changed": changed, "failures": 0, "update_interval": response.updateInterval,
+            "quiet_times": feed.quietTimes.bits, "unplayable": unplayable,
         ]
-        if let space = response.space { columns.append(("space", space.rawValue)) }
-        try db.update("podcast", columns, where: "id", podcast)
+        if let space = response.space { columns += ["space": space.rawValue] }
+        try db.update("podcast", columns, where: ["id": podcast])
         try db.run(
             "UPDATE podcast SET reach = ? WHERE id = ? AND reach IS NULL", [response.reach?.rawValue, podcast])
     }
