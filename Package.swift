@@ -69,7 +69,7 @@ let package = Package(
         target(
             "PodcastService",
             [
-                "PodcastProtocol", "PodcastLibrary", "PodcastFeed", "Transfers", "CCrypto", "CSystemd",
+                "PodcastProtocol", "PodcastLibrary", "PodcastPages", "PodcastFeed", "Transfers", "CCrypto", "CSystemd",
                 "CLinux", "Platform", systemPackage, logging,
             ]),
 

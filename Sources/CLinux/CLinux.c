@@ -2,6 +2,10 @@
 #include "CLinux.h"
 
 #include <link.h>
+#include <linux/fs.h>
+#include <linux/ioprio.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
 
 int clinux_peer_credentials(int fd, uid_t *uid, pid_t *pid) {
     struct ucred credentials;
@@ -31,6 +35,21 @@ int clinux_exchange(const char *one, const char *other) {
 
 ssize_t clinux_copy_file_range(int from, int to, size_t count) {
     return copy_file_range(from, NULL, to, NULL, count, 0);
+}
+
+int clinux_rename_noreplace(int from_folder, const char *from, int to_folder, const char *to) {
+    return renameat2(from_folder, from, to_folder, to, RENAME_NOREPLACE);
+}
+
+int clinux_reflink(int from, int to) { return ioctl(to, FICLONE, from); }
+
+ssize_t clinux_read_cached(int fd, void *buffer, size_t count, off_t offset) {
+    struct iovec part = {.iov_base = buffer, .iov_len = count};
+    return preadv2(fd, &part, 1, offset, RWF_NOWAIT);
+}
+
+int clinux_set_low_io_priority(void) {
+    return (int)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7));
 }
 
 const char *clinux_commit(void) { return PODFS_COMMIT; }

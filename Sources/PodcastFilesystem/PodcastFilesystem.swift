@@ -65,6 +65,8 @@ package final class PodcastFilesystem: Sendable {
     let live = LiveTasks()
     let parked = ParkedRequests()
     let assetFailures = AssetFailures()
+    /// The calls on files in the archive, whose disk may be dead.
+    let archive = StallingQueue(name: "podfs-archive", deadline: .seconds(10))
     let subscriptions = SubscriptionsRendering()
     let state = Mutex(State())
     /// The object that sends invalidations to the kernel, and the registry of files that the kernel reads by itself

@@ -53,11 +53,12 @@ extension Library {
         }
     }
 
-    /// Returns the number of cached bytes of all episodes, as last persisted.
+    /// Returns the number of cached bytes of all episodes, as last persisted. Archived files do not count.
     package func cachedBytes() throws -> Int64 {
         try read { db in
-            try StoredNumber.fetchOne(db, "SELECT sum(max(0, min(received, \(EpisodeSize.greatest)))) FROM rendition")
-                ?? 0
+            try StoredNumber.fetchOne(
+                db,
+                "SELECT sum(max(0, min(received, \(EpisodeSize.greatest)))) FROM rendition WHERE archived IS NULL") ?? 0
         }
     }
 }

@@ -97,7 +97,7 @@ package final class Library: Sendable {
         for table in [
             "podcast", "episode", "detail", "attachment", "rendition", "download", "setting", "event",
             "session", "counter", "address", "upload", "sync_account", "sync_episode", "sync_removed", "view",
-            "view_episode", "view_title", "tag", "show_tag", "root_folder",
+            "view_episode", "view_title", "tag", "show_tag", "root_folder", "archive_folder", "archived",
         ] {
             _ = try Row.fetchOne(db, "SELECT * FROM \(table) LIMIT 1")
         }

@@ -13,6 +13,10 @@ package enum TaskState: String, Sendable, Codable, Equatable {
     /// Every byte of a download is present, synced and hashed.
     case cached
     case failed
+    /// The complete file is in the archive folder.
+    case archived
+    /// The complete file is in the archive folder, which cannot be read now.
+    case offline
     /// The file is the playlist of a stream: players fetch the media themselves, and nothing is downloaded.
     case stream
     /// The server has stored all of an upload.
@@ -22,6 +26,9 @@ package enum TaskState: String, Sendable, Codable, Equatable {
 
     /// The states that a status counts, active ones first.
     package static let counted: [TaskState] = [.running, .queued, .suspended, .failed]
+
+    /// Whether the complete file exists, in the cache or in the archive.
+    package var isWhole: Bool { self == .cached || self == .archived || self == .offline }
 
     /// Whether a task in this state is running or queued.
     package var isActive: Bool { self == .running || self == .queued }

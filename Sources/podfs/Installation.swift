@@ -121,6 +121,8 @@ struct Installation: Sendable {
         service.keep = configuration.keep
         service.autoDownload = configuration.autoDownload
         service.autoDownloadRules = configuration.autoDownloadRules
+        service.archiveFolder = configuration.archive.folder
+        service.archivesAll = configuration.archive.archivesAll
         service.allowsMetered = configuration.discretionary.allowMetered
         service.allowsBattery = configuration.discretionary.allowBattery
         service.catalogues = Self.catalogues(configuration.search)

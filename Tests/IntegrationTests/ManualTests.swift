@@ -47,7 +47,7 @@ struct ManualTests {
         .deletingLastPathComponent().appendingPathComponent("man")
     private static let pages = [
         "podfs.1", "podfs-daemon.8", "podfs.conf.5", "podfs-semantics.7", "podfs-sync.7", "podfs-xattr.7",
-        "podfs-protocol.7", "podfs-nas.7", "podfs-listening.7",
+        "podfs-protocol.7", "podfs-nas.7", "podfs-archive.7", "podfs-listening.7",
     ]
 
     private static func source(_ page: String) throws -> String {

@@ -168,8 +168,10 @@ extension PodcastFilesystem {
     }
 
     fileprivate func statusReport() throws -> StatusReport {
-        StatusReport(
+        var report = StatusReport(
             TaskList(link.isConnected ? live.all : try library.outstandingTasks(), limit: TaskList.limit))
+        report.archive = try library.archiveProblem()
+        return report
     }
 
     fileprivate func statusPage() throws -> StatusPage {

@@ -68,7 +68,7 @@ extension EpisodeFile {
         let progress = EpisodeProgress(episode, task?.info)
         let (received, expected) = (progress.received, progress.expected)
         var state = progress.state
-        if task == nil, state != .cached, error != nil { state = retryError?.isFinal == false ? .remote : .failed }
+        if task == nil, !state.isWhole, error != nil { state = retryError?.isFinal == false ? .remote : .failed }
         values.add("user.podfs.state", state.rawValue)
         values.add("user.podfs.progress", "\(progress.tenths / 10).\(progress.tenths % 10)")
         values.add("user.podfs.bytes_received", received)
@@ -83,7 +83,9 @@ extension EpisodeFile {
         }
         // `user.podfs.error` is set not only for failed downloads, but also for those that are retried, wait for space,
         // or are suspended because the disk is full.
-        if state != .cached {
+        if let problem = EpisodeProgress.archiveProblem(of: episode), !episode.complete || state == .offline {
+            values.add("user.podfs.error", problem)
+        } else if !state.isWhole {
             let nextTry = task?.info.nextTry ?? (retryError?.isFinal == false ? retryError?.info?.nextTry : nil)
             let wait = nextTry.flatMap { $0 >= mount.now ? Double($0 - mount.now) : nil }
             values.add("user.podfs.error", error.map { StatusReport.reason($0, retryIn: wait) })

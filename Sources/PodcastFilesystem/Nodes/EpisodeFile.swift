@@ -48,6 +48,10 @@ struct EpisodeFile: NodeBehaviour {
             return .open(file, file.bypassesCache || episode.size != episode.fileSize ? .cached : .passthrough)
         }
         let role = mount.role(of: caller.pid)
+        if !episode.isEphemeral, let archived = archivedFile(episode, flags: flags) {
+            if archived.place.isOffline, role == .indexer { throw Errno.permissionDenied }
+            return .openArchived(archived)
+        }
         if role == .indexer { throw Errno.permissionDenied }
         if !episode.isEphemeral, episode.size != nil, !episode.isComplete {
             var media = mount.partialMedia(node, episode.file, total: episode.size)
@@ -66,7 +70,7 @@ struct EpisodeFile: NodeBehaviour {
             media = OpenFile.Media(reader: backed.reader, file: backed.name, total: backed.total, isComplete: true)
         } else {
             // A file that was changed since it was recorded is not served before the daemon has checked it.
-            guard episode.isComplete, let name = episode.file, let size = episode.size,
+            guard episode.isComplete, episode.archive == nil, let name = episode.file, let size = episode.size,
                 let reader = try? MediaReader(
                     name: name, in: mount.options.cache,
                     expecting: .recorded(
@@ -75,6 +79,16 @@ struct EpisodeFile: NodeBehaviour {
             media = OpenFile.Media(reader: reader, file: name, total: size, isComplete: true)
         }
         return OpenFile(number: node, isCounted: false, flags: flags, media: media)
+    }
+
+    /// Returns how to open an episode's file in the archive; `nil` if it has none there.
+    private func archivedFile(_ episode: EpisodeOpening, flags: Int32) -> ArchivedOpening? {
+        guard let place = episode.archive, let size = episode.fileSize else { return nil }
+        let bypassesCache = flags & __O_DIRECT != 0
+        return ArchivedOpening(
+            number: node, place: place, size: size,
+            expectation: .archived(episode.fileState.flatMap(FileState.init(text:)), size: size), flags: flags,
+            preference: bypassesCache || episode.size != size ? .cached : .passthrough)
     }
 
     // MARK: Control

@@ -13,6 +13,8 @@ enum Opening {
     /// The daemon must open the episode: no server has confirmed its size, its show is not subscribed, or its complete
     /// cache file is unusable. The size is the one in the library, which the kernel may have cached.
     case requestOpen(EpisodeSize, ReaderKind)
+    /// The complete file is in the archive, whose disk may be dead, so it is opened on the archive's thread.
+    case openArchived(ArchivedOpening)
     /// The daemon must check whether the cached asset (artwork, a transcript or chapters) is current, or check the URL
     /// of a stream.
     case requestAsset(AssetKind, HandleMode.Preference)
@@ -36,6 +38,7 @@ extension PodcastFilesystem {
                 }
             case .requestOpen(let shownSize, let kind):
                 requestOpen(number, as: kind, replacing: shownSize, flags: flags, request)
+            case .openArchived(let opening): openArchived(opening, request)
             case .requestAsset(let kind, let preference): requestAsset(kind, number, preference, request)
             case .tag(let original): openTagged(number, original, flags: flags, request)
             }

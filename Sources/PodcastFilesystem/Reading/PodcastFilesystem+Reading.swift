@@ -31,7 +31,11 @@ extension PodcastFilesystem {
                 request.reply(error: .ioError)
                 return
             }
-            Self.reply(request, of: file, tag, ready, at: range.lowerBound)
+            if ready.count > 0, ready.reader?.queue != nil {
+                readArchived(request) { Self.reply($0, of: file, tag, ready, at: range.lowerBound) }
+            } else {
+                Self.reply(request, of: file, tag, ready, at: range.lowerBound)
+            }
             return
         }
         if let error = refusal(of: file) {

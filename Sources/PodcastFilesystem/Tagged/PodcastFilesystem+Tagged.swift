@@ -58,6 +58,10 @@ extension PodcastFilesystem {
                 case .failure(let failure): waiting.take()?.reply(error: Self.errno(of: failure))
                 }
             }
+        case .openArchived(let opening):
+            openArchived(opening, for: waiting) { [self] file in
+                findAudio(PendingOriginal(file, self), for: number, waiting)
+            }
         case .requestAsset, .tag: waiting.take()?.reply(error: .ioError)
         }
     }

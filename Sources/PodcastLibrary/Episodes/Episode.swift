@@ -62,6 +62,20 @@ package struct Episode: Sendable, Equatable {
     package var sidecars: Sidecars = []
     /// The download, if it is outstanding or failed.
     package var download: Download?
+    /// The episode's file in the archive, if it has one.
+    package var archive: Archive?
+
+    /// An episode's file in the archive.
+    package struct Archive: Sendable, Equatable {
+        /// The path relative to the archive folder.
+        package var path: String
+        /// The reason why the file is not served, such as that it is missing; `nil` if it is as recorded.
+        package var defect: String?
+        /// The reason why the archive folder cannot be read now; `nil` while it can.
+        package var folderProblem: String?
+        /// Whether the episode is served from the archive. Otherwise its complete file, if it has one, is in the cache.
+        package var isServed: Bool
+    }
 
     package var size: EpisodeSize {
         EpisodeSize(

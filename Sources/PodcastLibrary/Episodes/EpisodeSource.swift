@@ -22,6 +22,8 @@ package struct EpisodeSource: Sendable, Equatable {
     package var fileState: String?
     /// Whether the cache file is complete.
     package var isComplete: Bool
+    /// Whether the complete file is in the archive and not in the cache.
+    package var isArchived = false
     /// The download task, if any.
     package var task: Task?
     /// The show's own settings, as from `Library.settings(of:)`.
@@ -47,7 +49,7 @@ extension Library {
                 """
                 SELECT e.podcast, e.url, e.generation, \(EpisodeSQL.size), r.file, r.complete,
                     d.suspended, d.automatic, r.size, r.file_state, e.name, e.length, e.duration,
-                    \(ShowAccess.columns)
+                    r.archived IS NOT NULL, \(ShowAccess.columns)
                 FROM episode e JOIN podcast p ON p.id = e.podcast LEFT JOIN rendition r ON r.episode = e.id
                     LEFT JOIN download d ON d.episode = e.id
                 WHERE e.id = ? AND e.buried <> 1
@@ -61,8 +63,8 @@ extension Library {
                 podcast: podcast, sources: try StoredSources.fetch(db, of: episode, url: row[1]), name: row[10],
                 generation: row[2], confirmedSize: row[bytes: 3],
                 statedSize: stated.source == .feed ? stated.bytes : nil, file: row[4], fileSize: row[bytes: 8],
-                fileState: row[9], isComplete: row[5] ?? false, task: task,
-                settings: try PodcastSQL.settings(db, of: podcast), access: ShowAccess(row, from: 13))
+                fileState: row[9], isComplete: row[5] ?? false, isArchived: row[13], task: task,
+                settings: try PodcastSQL.settings(db, of: podcast), access: ShowAccess(row, from: 14))
         }
     }
 }

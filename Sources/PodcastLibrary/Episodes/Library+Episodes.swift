@@ -295,9 +295,10 @@ enum EpisodeSQL {
         e.length, e.season, e.episode, e.episode_type, e.explicit, e.link, n.notes, e.image, e.author, e.first_seen, \
         e.changed, e.listed, \(size), e.generation, r.received, r.complete, r.sha256, e.played, e.position, \
         e.pinned, e.last_opened, e.sidecars, d.id, d.session, d.suspended, d.created, d.error, d.error_number, \
-        r.verified, e.last_played \
+        r.verified, e.last_played, a.path, a.defect, f.problem, r.archived IS NOT NULL \
         FROM episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
-        LEFT JOIN detail n ON n.episode = e.id WHERE
+        LEFT JOIN detail n ON n.episode = e.id LEFT JOIN archived a ON a.episode = e.id \
+        LEFT JOIN archive_folder f ON a.episode IS NOT NULL WHERE
         """
 
     static func episodes(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Episode] {
@@ -317,6 +318,10 @@ enum EpisodeSQL {
                 episode.download = Download(
                     id: id, episode: episode.id, session: row[33], suspended: row[34], created: row[35],
                     error: row[36], errorNumber: row[37])
+            }
+            if let path: String = row[40] {
+                episode.archive = Episode.Archive(
+                    path: path, defect: row[41], folderProblem: row[42], isServed: row[43])
             }
             return episode
         }

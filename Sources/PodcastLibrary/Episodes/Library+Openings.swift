@@ -21,6 +21,8 @@ package struct EpisodeOpening: Sendable, Equatable {
     /// The recorded metadata of the complete cache file. If the file's present metadata differ, the file has changed
     /// since. This module does not parse the text.
     package var fileState: String?
+    /// The location of the complete file if it is in the archive; `nil` if it is in the cache.
+    package var archive: ArchivePlace?
 
     /// The size in bytes confirmed by a server.
     package var size: Int64? { shownSize.source == .server ? shownSize.bytes : nil }
@@ -37,8 +39,10 @@ extension Library {
                 sql: """
                     SELECT e.generation, \(EpisodeSQL.size), r.complete, r.generation, r.file, r.size, \
                     (SELECT p.ephemeral AND p.id NOT IN (SELECT podcast FROM sync_removed) \
-                    FROM podcast p WHERE p.id = e.podcast), e.length, e.duration, e.type, e.name, r.file_state \
-                    FROM episode e LEFT JOIN rendition r ON r.episode = e.id WHERE e.id = ? AND e.buried <> 1
+                    FROM podcast p WHERE p.id = e.podcast), e.length, e.duration, e.type, e.name, r.file_state, \
+                    r.archived, f.path, f.problem IS NOT NULL \
+                    FROM episode e LEFT JOIN rendition r ON r.episode = e.id \
+                    LEFT JOIN archive_folder f ON r.archived IS NOT NULL WHERE e.id = ? AND e.buried <> 1
                     """)
             guard let row = try Row.fetchOne(statement, arguments: [episode]) else { return nil }
             let shownSize = EpisodeSize(
@@ -52,6 +56,9 @@ extension Library {
                 opening.file = row[4]
                 opening.fileSize = row[bytes: 5]
                 opening.fileState = row[11]
+                if let path: String = row[12], let folder: String = row[13] {
+                    opening.archive = ArchivePlace(folder: folder, path: path, isOffline: row[14])
+                }
             }
             return opening
         }

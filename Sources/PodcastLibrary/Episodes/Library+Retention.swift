@@ -38,10 +38,12 @@ package struct RetainedEpisode: Sendable, Equatable {
     package var isBuried = false
     /// The name of its cache file.
     package var file: String?
+    /// Whether it has a file in the archive.
+    package var isArchived = false
 
-    /// Whether it must not be removed automatically: it is pinned, open, or played in part.
+    /// Whether it must not be removed automatically: it is pinned, archived, open, or played in part.
     package var isProtected: Bool {
-        pinned || isOpen || ListeningRules.isInProgress(played: played, position: position)
+        pinned || isArchived || isOpen || ListeningRules.isInProgress(played: played, position: position)
     }
 
     /// Returns whether `one` precedes `other` in listings, which are sorted newest first. Of two episodes with the same
@@ -63,7 +65,8 @@ extension Library {
                 """
                 SELECT e.id, e.moment, e.title, e.duration, e.episode_type, e.listed, r.received, r.complete, \
                 e.played, e.position, e.pinned, d.id IS NOT NULL, coalesce(d.error_number = ?2, 0), e.automatic, \
-                e.declined, e.name, e.buried, r.file \
+                e.declined, e.name, e.buried, r.file, \
+                EXISTS (SELECT 1 FROM archived a WHERE a.episode = e.id) \
                 FROM episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
                 WHERE e.podcast = ?1 AND (e.buried = 0 OR e.buried = 1 AND e.listed = 1)
                 """, [podcast, goneError]
@@ -75,6 +78,7 @@ extension Library {
                 episode.isStream = StreamFile.isStream(row[15])
                 episode.isBuried = row[16]
                 episode.file = row[17]
+                episode.isArchived = row[18]
                 return episode
             }
         }

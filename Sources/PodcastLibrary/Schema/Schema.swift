@@ -180,9 +180,33 @@ enum Schema {
             last_opened INTEGER NOT NULL,
             file_state TEXT,               -- the state of the complete cache file; opaque to the library
             verified INTEGER NOT NULL DEFAULT 0, -- the file's hash is the one in the feed
-            chapters TEXT                  -- those inside the complete file, as JSON; '' for none, NULL while unread
+            chapters TEXT,                 -- those inside the complete file, as JSON; '' for none, NULL while unread
+            archived TEXT                  -- the path in the archive folder; NULL for a file in the cache
         ) STRICT;
         CREATE INDEX rendition_complete ON rendition (podcast) WHERE complete = 1;
+        CREATE INDEX rendition_unarchived ON rendition (podcast) WHERE complete = 1 AND archived IS NULL;
+
+        CREATE TABLE archive_folder (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            path TEXT NOT NULL,
+            marker TEXT NOT NULL,          -- the id in the folder's marker file
+            owner TEXT NOT NULL,           -- in the names of this installation's unfinished files
+            problem TEXT                   -- why the files cannot be read now; NULL while they can
+        ) STRICT;
+
+        CREATE TABLE archived (            -- the episodes' files in the archive folder; they outlive their shows
+            path TEXT PRIMARY KEY,         -- relative to the folder
+            episode INTEGER UNIQUE REFERENCES episode ON DELETE SET NULL,
+            feed TEXT NOT NULL,            -- the address of the show's feed, for a later subscription
+            guid TEXT,
+            url TEXT NOT NULL,             -- the address of the media file
+            size INTEGER NOT NULL,
+            sha256 TEXT NOT NULL,
+            file_state TEXT,
+            defect TEXT                    -- why the file is not served, such as that it is missing
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX archived_orphan ON archived (feed) WHERE episode IS NULL;
+        CREATE INDEX archived_defect ON archived (path) WHERE defect IS NOT NULL;
 
         CREATE TABLE tagged (
             episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,

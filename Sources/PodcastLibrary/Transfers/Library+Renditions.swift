@@ -16,9 +16,9 @@ extension Library {
         try query { db in try RenditionSQL.fetch(db, "r.file = ?", [file]).first }
     }
 
-    /// Returns all renditions: the expected contents of the cache.
+    /// Returns the renditions in the cache: its expected contents.
     package func renditions() throws -> [Rendition] {
-        try query { db in try RenditionSQL.fetch(db, "1 ORDER BY r.episode", []) }
+        try query { db in try RenditionSQL.fetch(db, "r.archived IS NULL ORDER BY r.episode", []) }
     }
 
     /// Returns the complete renditions whose files have not been searched for chapters yet.
@@ -26,15 +26,17 @@ extension Library {
         try query { db in try RenditionSQL.fetch(db, "r.complete = 1 AND r.chapters IS NULL", []) }
     }
 
-    /// Returns all renditions except pinned ones. Those that are open or in transfer are included, since the library
-    /// does not know which they are.
+    /// Returns the renditions in the cache except pinned ones. Those that are open or in transfer are included, since
+    /// the library does not know which they are.
     ///
     /// Those of played episodes come first, then those of unplayed ones; in both groups the least recently opened come
     /// first. The daemon, which also knows the transfers, decides the order of eviction.
     package func evictionCandidates() throws -> [Rendition] {
         try query { db in
             try RenditionSQL.fetch(
-                db, "e.pinned = 0 ORDER BY \(RenditionSQL.played) DESC, r.last_opened, r.episode", [])
+                db,
+                "e.pinned = 0 AND r.archived IS NULL ORDER BY \(RenditionSQL.played) DESC, r.last_opened, r.episode", []
+            )
         }
     }
 
@@ -191,16 +193,18 @@ enum RenditionSQL {
 
     private static let select = """
         SELECT r.episode, r.generation, r.file, r.size, r.validator, r.content_type, r.final_url, r.received, \
-        r.complete, r.sha256, r.file_state, r.created, r.last_opened, e.pinned, \(played) \
+        r.complete, r.sha256, r.file_state, r.created, r.last_opened, e.pinned, \(played), r.archived \
         FROM rendition r JOIN episode e ON e.id = r.episode WHERE
         """
 
     static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Rendition] {
         return try Row.fetchCursor(db, select + " " + condition, arguments).mapAll { row in
-            Rendition(
+            var rendition = Rendition(
                 episode: row[0], generation: row[1], file: row[2], size: row[bytes: 3], validator: row[4],
                 contentType: row[5], finalURL: row[6], received: row[bytes: 7] ?? 0, complete: row[8], sha256: row[9],
                 fileState: row[10], created: row[11], lastOpened: row[12], pinned: row[13], played: row[14])
+            rendition.archived = row[15]
+            return rendition
         }
     }
 }

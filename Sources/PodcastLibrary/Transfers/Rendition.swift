@@ -27,6 +27,8 @@ package struct Rendition: Sendable, Equatable {
     package var pinned: Bool
     /// Whether the episode was played.
     package var played: Bool
+    /// The path of the file in the archive folder; `nil` if it is in the cache. `file` is then only a unique name.
+    package var archived: String?
 
     package init(
         episode: EpisodeID, generation: Int, file: String, size: Int64? = nil, validator: String? = nil,

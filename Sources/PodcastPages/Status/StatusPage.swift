@@ -143,7 +143,7 @@ package struct StatusPage: Sendable {
     // MARK: Tasks
 
     /// Kinds of tasks whose path starts with the name of a show.
-    private static let aboutShows: Set<TaskInfo.Kind> = [.download, .refresh, .artwork, .transcript]
+    private static let aboutShows: Set<TaskInfo.Kind> = [.download, .refresh, .artwork, .transcript, .archive]
 
     private func row(of task: StatusReport.Task) -> Markup {
         // The style sheet covers only the states that the summary counts. A task in any other state looks like a queued

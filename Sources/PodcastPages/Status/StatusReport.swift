@@ -59,6 +59,8 @@ package struct StatusReport: Sendable, Equatable {
     package var omitted: [TaskState: Int] = [:]
     /// Due work that is being skipped, and why; one line each.
     package var skipped: [String] = []
+    /// The problem of the archive, one line; `nil` if there is none.
+    package var archive: String?
     /// The number of episodes that probes, programs that read only headers and tags, have opened or read since the
     /// daemon's start; `nil` if it is not known.
     package var probed: Int?
@@ -108,6 +110,7 @@ package struct StatusReport: Sendable, Equatable {
         if omittedCount > 0 { members.append(("omitted", .int(Int64(omittedCount)))) }
         // The member is omitted if nothing is skipped, which is usual.
         if !skipped.isEmpty { members.append(("skipped", .array(skipped.map { .string($0) }))) }
+        if let archive { members.append(("archive", .string(archive))) }
         return .object(members)
     }
 
@@ -117,9 +120,11 @@ package struct StatusReport: Sendable, Equatable {
     // MARK: Text
 
     /// The text of `.status`: a heading and one line for each task, or `no active tasks`; then one line for each
-    /// element of `skipped`.
+    /// element of `skipped`, and one for `archive`.
     package var text: String {
-        let notes = skipped.map { "skipped: \(PlainText.oneLine($0))\n" }.joined()
+        let notes =
+            skipped.map { "skipped: \(PlainText.oneLine($0))\n" }.joined()
+            + (archive.map { "archive: \(PlainText.oneLine($0))\n" } ?? "")
         if tasks.isEmpty { return "no active tasks\n" + notes }
         let heading = counts.map { "\($0.count) \($0.state.rawValue)" } + [ByteText.rate(rate)]
         var lines = [heading.joined(separator: ", ")]

@@ -145,6 +145,9 @@ package enum Command: Sendable, Codable, Equatable {
     /// Reads the complete files of these episodes, and evicts those that differ from what was downloaded. The reply is
     /// `acted`, with the number of episodes without a defect, and the defects of the others.
     case verify(episodes: [EpisodeID])
+    /// Compares an episode's file in the archive with the library, because a mount could not open it. If it cannot be
+    /// read now, the episode is fetched from its server from now on. The reply is `done`.
+    case examineArchived(episode: EpisodeID)
     /// Records the facts that determine the bytes of an episode's file in the folder `Tagged`. Sizes are in bytes. The
     /// reply is `taggedFile`.
     case setTaggedFile(
@@ -270,7 +273,7 @@ package struct RefreshResult: Sendable, Codable, Equatable {
 package struct TaskInfo: Sendable, Codable, Equatable {
     /// The purpose of a task.
     package enum Kind: String, Sendable, Codable {
-        case download, refresh, search, artwork, transcript, upload
+        case download, refresh, search, artwork, transcript, upload, archive
     }
 
     package var id: TaskID

@@ -23,7 +23,17 @@ package final class ClientConnection: Sendable {
         /// The episodes of granted opens, by request number.
         var opens: [UInt32: EpisodeID] = [:]
         /// The outstanding opens and reads, by request number.
-        var waits: [UInt32: Wait] = [:]
+        var waits: [UInt32: Wait] = [:] {
+            didSet {
+                guard waits.count != counted else { return }
+                waitingReaders?.change(by: waits.count - counted)
+                counted = waits.count
+            }
+        }
+        /// The number of `waits` that `waitingReaders` includes.
+        private var counted = 0
+        /// Counts the waits of all clients.
+        var waitingReaders: WaitingReaders?
     }
 
     /// An outstanding open or read.

@@ -4,9 +4,13 @@ internal import Transfers
 
 /// The connected clients. Thread-safe.
 final class ClientTable: Sendable {
+    let waitingReaders = WaitingReaders()
     private let clients = Mutex<[ClientID: ClientConnection]>([:])
 
-    func add(_ client: ClientConnection) { clients.withLock { $0[client.id] = client } }
+    func add(_ client: ClientConnection) {
+        client.state.withLock { $0.waitingReaders = waitingReaders }
+        clients.withLock { $0[client.id] = client }
+    }
 
     func remove(_ client: ClientConnection) { clients.withLock { _ = $0.removeValue(forKey: client.id) } }
 

@@ -74,6 +74,10 @@ extension PodcastService {
         case .fetchShow(let podcast): return try await found.fetchShow(podcast)
         case .asset(let kind, let id): return try await subscriptions.assets.asset(kind, id)
         case .verify(let episodes): return try await verifier.verify(episodes)
+        case .examineArchived(let episode):
+            try await archive.examine(episode)
+            mover.folderMayHaveChanged()
+            return .done
         case .setTaggedFile(let episode, let rendition, let tagSize, let fingerprint, let skipped, let total):
             let content = TaggedFile.Content(
                 rendition: rendition, tagSize: tagSize, fingerprint: fingerprint, skipped: skipped, total: total)

@@ -105,6 +105,8 @@ package enum Chore: Sendable, Hashable, CaseIterable {
     case backUp, refresh, synchronize, upload
     /// Deletes expired search results, and shows that were removed long ago.
     case tidyUp
+    /// Examines the archive folder again, and moves files to it.
+    case archive
     /// Updates the views whose episodes change with time.
     case updateViews
     case assessSpace

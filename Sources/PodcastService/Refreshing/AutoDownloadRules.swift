@@ -70,7 +70,7 @@ package struct AutoDownloadRules: Sendable, Equatable {
                 throw Rejection(message: "a list of full, trailer and bonus")
             }
             self.types = Set(types.compactMap(\.self))
-        case .autoDownload, .rateLimit, .nameTemplate, .keep, .userAgent, .tags, .prefer, .share: break
+        case .autoDownload, .rateLimit, .nameTemplate, .keep, .userAgent, .tags, .prefer, .share, .archive: break
         }
     }
 

@@ -28,6 +28,10 @@ package final class PodcastService: ServicePart {
     let listening: ListeningRecorder
     let sync: SyncExchange
     let views: Views
+    let archive: Archive
+    let mover: ArchiveMover
+    /// Reports disks that are mounted or unmounted, if there is an archive.
+    private var mounts: MountTableWatch?
     /// The way in which a damaged or missing library was replaced; `nil` if the library was intact.
     private let recovery: LibraryRecovery?
     /// The message for the next `podfs` command that connects; `nil` if there is none.
@@ -51,7 +55,6 @@ package final class PodcastService: ServicePart {
         driver = CoreDriver(context, events: events)
         tasks = TaskCommands(driver)
         verifier = CacheVerifier(driver)
-        chapters = ChapterReader(driver)
         searches = Searches(driver)
         found = FoundShows(tasks)
         uploads = Uploads(driver)
@@ -60,6 +63,12 @@ package final class PodcastService: ServicePart {
         sync = SyncExchange(subscriptions)
         listening = ListeningRecorder(driver, refresher.tidier)
         views = Views(driver)
+        archive = Archive(driver)
+        chapters = ChapterReader(driver, archive)
+        mover = ArchiveMover(archive, driver, subscriptions.assets)
+        refresher.tidier.tidied = { [weak mover] show in mover?.tidied(show) }
+        chapters.finished = { [weak mover] in mover?.request() }
+        verifier.archive = archive
     }
 
     /// Records an episode that a program opened or read only to probe it.
@@ -90,10 +99,15 @@ package final class PodcastService: ServicePart {
         try uploads.start(isRecovering: recovery != nil)
         driver.start()
         chapters.start()
+        mover.start()
+        if configuration.archiveFolder != nil {
+            mounts = MountTableWatch { [weak self] in startTask { self?.mover.folderMayHaveChanged() } }
+        }
     }
 
     /// Stops all work, writes pending copies of the library, and records the bytes that each download has received.
     package func stop() async {
+        mounts = nil
         sync.stop()
         context.work.close()
         engine.shutDown()
@@ -150,6 +164,7 @@ extension PodcastService: CoreDriver.Owner {
         moments[.refresh] = refresher.next
         moments[.synchronize] = sync.next.map { .seconds($0) }
         moments[.upload] = uploads.next.map { .seconds($0) }
+        moments[.archive] = mover.next
         moments[.updateViews] = views.next.map { .seconds($0) }
         return moments
     }
@@ -163,6 +178,7 @@ extension PodcastService: CoreDriver.Owner {
         case .synchronize: sync.runIfDue()
         case .upload: uploads.beginPending()
         case .updateViews: views.update()
+        case .archive: mover.run()
         case .tidyUp:
             sync.pruneRemovedShows()
             found.purge()

@@ -43,6 +43,12 @@ package struct ServiceConfiguration: Sendable {
     /// The number of episodes per show to download automatically; a show's own setting takes precedence.
     package var autoDownload = 0
     package var autoDownloadRules = AutoDownloadRules()
+    /// The absolute path of the archive folder; `nil` for no archive.
+    package var archiveFolder: String?
+    /// Whether the episodes of all shows are archived; a show's own setting takes precedence.
+    package var archivesAll = false
+    /// The time without a sign of life after which the archive's file system counts as dead.
+    package var archiveDeadline = Duration.seconds(15)
     /// Path of the netrc file; `nil` for `~/.netrc`.
     package var netrcFile: String?
     /// Catalogues to search.

@@ -23,6 +23,7 @@ package enum ShowSettingKey: String, CaseIterable, Sendable {
     case userAgent = "user_agent"
     case prefer = "prefer"
     case share
+    case archive
 }
 
 /// A validated `KEY=VALUE`.
@@ -164,8 +165,8 @@ package struct ShowSettings: Sendable, Equatable {
         case .prefer:
             guard let preference = MediaPreference(value) else { throw Self.refused(key, value, MediaPreference.forms) }
             prefer = preference
-        // The mount reads the value from the library; here it is only validated.
-        case .share:
+        // The library reads the value; here it is only validated.
+        case .share, .archive:
             guard ["true", "false"].contains(value) else { throw Self.refused(key, value, "true or false") }
         }
     }

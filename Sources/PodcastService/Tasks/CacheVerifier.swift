@@ -12,6 +12,8 @@ final class CacheVerifier: ServicePart {
     private let driver: CoreDriver
     /// Running verifications of whole files, by episode.
     private var verifications: [EpisodeID: Task<String?, Never>] = [:]
+    /// Verifies the files that are not in the cache.
+    @ServiceActor weak var archive: Archive?
 
     init(_ driver: CoreDriver) {
         context = driver.context
@@ -96,7 +98,11 @@ final class CacheVerifier: ServicePart {
     private func readAll(of episode: EpisodeID) async -> String? {
         do {
             driver.drainEvents()
-            guard let before = try library.rendition(of: episode), before.complete else { return nil }
+            let current = try library.rendition(of: episode)
+            if current == nil || current?.archived != nil, try library.archivedFile(of: episode) != nil {
+                return try await archive?.verify(episode)
+            }
+            guard let before = current, before.complete else { return nil }
             var checkpoint = Checkpoint(key: MediaID(before.episode), generation: before.generation)
             checkpoint.total = before.size
             checkpoint.validator = before.validator

@@ -11,11 +11,15 @@ internal import Transfers
 final class ChapterReader: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
+    private let archive: Archive
     private var isReading = false
+    /// Called when the chapters of all complete files have been read.
+    var finished: () -> Void = {}
 
-    init(_ driver: CoreDriver) {
+    init(_ driver: CoreDriver, _ archive: Archive) {
         context = driver.context
         self.driver = driver
+        self.archive = archive
     }
 
     /// Starts reading the files whose chapters are not known. While that runs, a further call adds the files that have
@@ -33,9 +37,9 @@ final class ChapterReader: ServicePart {
         do {
             while true {
                 let unread = try library.renditionsWithUnreadChapters().filter { tried.insert($0.file).inserted }
-                if unread.isEmpty { return }
+                if unread.isEmpty { return finished() }
                 for rendition in unread {
-                    guard let chapters = await Self.chapters(in: rendition, FilePath(configuration.paths.cache)),
+                    guard let chapters = await chapters(in: rendition),
                         try library.record(chapters: chapters, of: rendition, now: now())
                     else { continue }
                     driver.changed(episode: rendition.episode)
@@ -46,17 +50,36 @@ final class ChapterReader: ServicePart {
         }
     }
 
-    /// Returns the chapters in a file, outside the actor; `nil` if the file is not as the library records it.
+    private func chapters(in rendition: Rendition) async -> [Chapter]? {
+        guard let size = rendition.size else { return nil }
+        let state = rendition.fileState.flatMap(FileState.init(text:))
+        let cache = FilePath(configuration.paths.cache)
+        guard let path = rendition.archived else {
+            return await Self.chapters(in: size) {
+                try MediaReader(name: rendition.file, in: cache, expecting: .recorded(state, size: size))
+            }
+        }
+        guard let folder = configuration.archiveFolder else { return nil }
+        return try? await archive.queue.run { [queue = archive.queue] in
+            let reader = try MediaReader(
+                archived: FilePath(folder).appending(path), expecting: .archived(state, size: size), on: queue)
+            return Self.chapters(of: reader, size) { queue.beat() }
+        }
+    }
+
+    /// Returns the chapters in a cache file, outside the actor; `nil` if the file is not as the library records it.
     @concurrent private static nonisolated func chapters(
-        in rendition: Rendition, _ folder: FilePath
+        in size: Int64, _ open: @Sendable () throws -> MediaReader
     ) async -> [Chapter]? {
-        guard let size = rendition.size,
-            let reader = try? MediaReader(
-                name: rendition.file, in: folder,
-                expecting: CacheVerifier.expectation(isComplete: true, size: size, state: rendition.fileState))
-        else { return nil }
-        return EmbeddedChapters.chapters(
+        (try? open()).map { chapters(of: $0, size) }
+    }
+
+    private static nonisolated func chapters(
+        of reader: MediaReader, _ size: Int64, beat: @escaping () -> Void = {}
+    ) -> [Chapter] {
+        EmbeddedChapters.chapters(
             of: MediaBytes(size: size) { offset, count in
+                beat()
                 let bytes = try? [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
                     filled = try reader.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
                 }

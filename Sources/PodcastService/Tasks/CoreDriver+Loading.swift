@@ -14,6 +14,7 @@ extension CoreDriver {
                 throw TransferError(.missing, "the episode is no longer in the library")
             }
             if StreamFile.isStream(row.name) { throw StreamPlaylist.notAFile }
+            if row.isArchived { throw TransferError(.failed, "it is in the archive") }
             try checkFile(of: row)
             let settings = ShowSettings(stored: row.settings)
             var rateLimit: Int64?

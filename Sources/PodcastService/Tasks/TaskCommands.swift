@@ -80,6 +80,8 @@ final class TaskCommands: ServicePart {
                 refused[episode.id] = "it is already cached"
             } else if episode.pinned, action == .evict {
                 refused[episode.id] = "it is pinned; first: podfs set EPISODE pinned=false"
+            } else if let archive = episode.archive, archive.isServed, action == .evict {
+                refused[episode.id] = "it is in the archive and uses no space in the cache; its file is \(archive.path)"
             }
         }
         let accepted = episodes.filter { refused[$0.id] == nil }
@@ -88,6 +90,8 @@ final class TaskCommands: ServicePart {
             try driver.change { batch in
                 for episode in accepted where !episode.complete {
                     let media = MediaID(episode.id)
+                    // The new file will be archived beside the defective one.
+                    if episode.archive?.defect != nil { try library.forgetArchived(episode.id) }
                     try begin(episode.id, &batch)
                     try batch.handle(.suspended(media, action == .suspend))
                     if action != .suspend { try batch.handle(.wanted(media, .asked)) }
@@ -145,7 +149,7 @@ final class TaskCommands: ServicePart {
                 // A program may have the episode open, and have read its first bytes, before there is a cache file.
                 if open.contains(episode.id) {
                     refused.append(episode.id)
-                } else if let rendition {
+                } else if let rendition, rendition.archived == nil {
                     if try driver.evict(rendition.file, of: episode.id) {
                         dropped.append(episode.id)
                     } else {

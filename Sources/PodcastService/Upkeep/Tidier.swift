@@ -11,6 +11,8 @@ final class Tidier: ServicePart {
     nonisolated let context: ServiceContext
     private let driver: CoreDriver
     private let tasks: TaskCommands
+    /// Called after each call of `tidy`.
+    var tidied: (ShowID) -> Void = { _ in }
     /// Cached release rhythms of shows, with their expiry in seconds since 1970. Remove an entry when the show's
     /// episodes change.
     var rhythms: [ShowID: (rhythm: ReleaseRhythm, until: Int64)] = [:]
@@ -24,6 +26,7 @@ final class Tidier: ServicePart {
     /// Applies `keep` and `auto_download` to a show. Episodes that an earlier, narrower `keep` removed are restored if
     /// the feed lists them.
     func tidy(_ podcast: ShowID) throws {
+        defer { tidied(podcast) }
         let settings = settings(of: podcast)
         let keep = settings.keep ?? configuration.keep
         let newest = settings.autoDownload ?? configuration.autoDownload

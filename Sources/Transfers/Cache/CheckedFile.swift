@@ -56,6 +56,9 @@ package enum CacheExpectation: Sendable, Equatable {
     /// The complete file with this recorded state. Without a recorded state, the defect is `changed` even if the size
     /// is right.
     case recorded(FileState?, size: Int64)
+    /// The file in the archive with this recorded state. Only size and mtime are compared: people copy an archive to
+    /// another disk, and network file systems change inodes.
+    case archived(FileState?, size: Int64)
 
     func defect(of state: FileState, _ descriptor: FileDescriptor) -> CacheFileDefect? {
         switch self {
@@ -67,6 +70,9 @@ package enum CacheExpectation: Sendable, Equatable {
             guard let recorded, recorded.admits(state) else { return .changed }
             // If the file already had holes when its state was recorded, new holes cannot be detected.
             return recorded.isDense && Self.hasHole(descriptor, size) ? .changed : nil
+        case .archived(let recorded, let size):
+            if state.size != size { return .wrongSize(found: state.size, expected: size) }
+            return recorded?.modified == state.modified ? nil : .changed
         }
     }
 

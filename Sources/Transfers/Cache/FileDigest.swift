@@ -16,9 +16,7 @@ enum FileDigest {
         _ algorithm: FileHash.Algorithm, of descriptor: FileDescriptor, size: Int64,
         progress: (Int) -> Void = { _ in }
     ) throws(Errno) -> String {
-        guard let context = EVP_MD_CTX_new() else { throw Errno.noMemory }
-        defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestInit_ex(context, messageDigest(algorithm), nil) == 1 else { throw Errno.ioError }
+        let digest = try RunningDigest(algorithm)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferSize, alignment: 64)
         defer { buffer.deallocate() }
         var offset: Int64 = 0
@@ -27,10 +25,32 @@ enum FileDigest {
             let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
             let count = try descriptor.readFully(into: part, at: offset)
             guard count == wanted else { throw Errno.ioError }
-            guard EVP_DigestUpdate(context, part.baseAddress, count) == 1 else { throw Errno.ioError }
+            try digest.append(UnsafeRawBufferPointer(part))
             offset += Int64(count)
             progress(count)
         }
+        return try digest.finish()
+    }
+}
+
+/// A digest of bytes that arrive one part after the other.
+final class RunningDigest {
+    private let context: OpaquePointer
+
+    init(_ algorithm: FileHash.Algorithm) throws(Errno) {
+        guard let context = EVP_MD_CTX_new() else { throw Errno.noMemory }
+        self.context = context
+        guard EVP_DigestInit_ex(context, Self.messageDigest(algorithm), nil) == 1 else { throw Errno.ioError }
+    }
+
+    deinit { EVP_MD_CTX_free(context) }
+
+    func append(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
+        guard EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else { throw Errno.ioError }
+    }
+
+    /// Returns the digest in lower-case hexadecimal. Nothing may be appended afterwards.
+    func finish() throws(Errno) -> String {
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
         guard EVP_DigestFinal_ex(context, &digest, &length) == 1 else { throw Errno.ioError }

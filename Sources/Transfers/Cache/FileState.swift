@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Platform
+package import SystemPackage
 
 /// The metadata of a cache file by which a change of its content is detected. A file is not trusted if its
 /// metadata differ from those recorded when the content was verified.
@@ -47,6 +48,13 @@ package struct FileState: Sendable, Codable, Equatable {
     func admits(_ other: FileState) -> Bool {
         inode == other.inode && modified == other.modified && changed == other.changed && size == other.size
             && other.allocated >= allocated
+    }
+
+    /// Reads the state of an open file. The corresponding C function is `fstat`.
+    package init(of descriptor: FileDescriptor) throws(Errno) {
+        var status = stat()
+        guard fstat(descriptor.rawValue, &status) == 0 else { throw Errno(rawValue: errno) }
+        self.init(status)
     }
 
     /// Whether every byte was allocated.

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+package import Platform
 package import SystemPackage
 
 /// A cache file that is open for reading, in a process that does not write the cache: a mount or a command.
@@ -10,6 +11,8 @@ package final class MediaReader: Sendable {
     private let descriptor: FileDescriptor
     /// The file's state when it was opened.
     package let state: FileState
+    /// The queue on which calls on the file may block for ever; `nil` for a cache file.
+    package let queue: StallingQueue?
 
     /// Opens a file and checks it against `expectation`.
     ///
@@ -19,7 +22,7 @@ package final class MediaReader: Sendable {
     ) throws(CacheFileDefect) {
         let file = try CheckedFile(
             at: ContentCache.path(of: name, in: directory), .readOnly, expecting: expectation)
-        (descriptor, state) = (file.descriptor, file.state)
+        (descriptor, state, queue) = (file.descriptor, file.state, nil)
         guard clinux_ofd_lock(descriptor.rawValue, Int16(F_RDLCK)) == 0 else {
             // An eviction holds the exclusive lock and is about to unlink the file.
             try? descriptor.close()
@@ -37,7 +40,19 @@ package final class MediaReader: Sendable {
         }
     }
 
+    /// Opens a file in the archive, without a lease: nothing evicts it. Call on `queue`, since the disk may be dead.
+    package init(
+        archived path: FilePath, expecting expectation: CacheExpectation, on queue: StallingQueue
+    ) throws(CacheFileDefect) {
+        let file = try CheckedFile(at: path, .readOnly, expecting: expectation)
+        (descriptor, state, self.queue) = (file.descriptor, file.state, queue)
+    }
+
     deinit {
+        if let queue {
+            queue.post { [descriptor] in try? descriptor.close() }
+            return
+        }
         // A child process has a copy of the descriptor between fork and exec. Until that copy is closed, closing this
         // one alone would not release the lock.
         _ = clinux_ofd_lock(descriptor.rawValue, Int16(F_UNLCK))
@@ -51,6 +66,13 @@ package final class MediaReader: Sendable {
     /// than the buffer's size only at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         try descriptor.readFully(into: buffer, at: offset)
+    }
+
+    /// Reads as `read(into:at:)` does, but never waits for the disk. Returns `nil` if bytes are not in the page cache,
+    /// or if the file system cannot tell.
+    package func readCached(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+        let count = clinux_read_cached(descriptor.rawValue, buffer.baseAddress, buffer.count, off_t(offset))
+        return count == buffer.count ? count : nil
     }
 
     /// Computes the SHA-256 of the whole file, in lower-case hexadecimal. `progress` is called repeatedly with the

@@ -63,6 +63,8 @@ struct ConfigurationKey: Sendable {
             guard case .string(let text) = value, let keep = Keep(text) else { throw value.unexpected(Keep.forms) }
             return keep
         },
+        Self("archive.folder", \.archive.folder) { try $0.path() },
+        Self("archive.shows", \.archive.archivesAll) { try $0.choice(["named": false, "all": true]) },
         Self("user_agent", \.userAgent) { try $0.text() },
         Self("search.itunes.url", \.search.iTunesURL) { try $0.webAddress() },
         Self("search.podcastindex.key", \.search.podcastIndexKey) { try $0.text() },

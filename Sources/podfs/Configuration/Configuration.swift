@@ -69,6 +69,14 @@ struct Configuration: Sendable, Equatable {
         var resume = true
     }
 
+    /// The folder of files that stay.
+    struct Archive: Sendable, Equatable {
+        /// The absolute path; `nil` for no archive.
+        var folder: String?
+        /// Whether the episodes of all shows are archived, and not only of those with the setting `archive`.
+        var archivesAll = false
+    }
+
     /// Shell commands that the daemon runs.
     struct Hooks: Sendable, Equatable {
         var onDownload: String?
@@ -86,6 +94,7 @@ struct Configuration: Sendable, Equatable {
     var names = Names()
     var search = Search()
     var listening = Listening()
+    var archive = Archive()
     var hooks = Hooks()
     /// The number of each show's newest episodes to download automatically.
     var autoDownload = 0

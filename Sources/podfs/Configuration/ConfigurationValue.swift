@@ -1,5 +1,6 @@
 import Foundation
 import PodcastService
+import SystemPackage
 import Transfers
 
 /// An error thrown for an invalid value.
@@ -89,14 +90,28 @@ enum ConfigurationValue: Sendable, Equatable {
         }
     }
 
-    /// Returns the absolute path of a file of certificates, with a leading `~/` replaced by the home folder. Throws if
-    /// the file is not usable.
-    func certificateFile() throws -> String {
+    /// Returns the value for one of the texts that the key accepts.
+    func choice<Value>(_ values: KeyValuePairs<String, Value>) throws -> Value {
+        guard case .string(let text) = self, let value = values.first(where: { $0.key == text })?.value else {
+            throw unexpected(values.map { "\"\($0.key)\"" }.joined(separator: " or "))
+        }
+        return value
+    }
+
+    /// Returns an absolute path without `.`, `..` and a slash at its end, and with a leading `~/` replaced by the home
+    /// folder.
+    func path() throws -> String {
         var path = try text()
         if path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] {
             path = home + path.dropFirst()
         }
         guard path.hasPrefix("/") else { throw unexpected("an absolute path, or one that begins with ~/") }
+        return FilePath(path).lexicallyNormalized().string
+    }
+
+    /// Returns the absolute path of a file of certificates. Throws if the file is not usable.
+    func certificateFile() throws -> String {
+        let path = try path()
         if let defect = Authorities.defect(of: path) {
             throw ConfigurationValueError(description: "\(path): \(defect)")
         }

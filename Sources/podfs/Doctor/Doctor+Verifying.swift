@@ -45,7 +45,42 @@ extension Doctor {
         let found = suspects.isEmpty ? [] : await findings(for: suspects)
         let good = items.count - found.count
         let summary = "\(good) cached episode\(good == 1 ? "" : "s") verified, \(ByteText.size(total)) read"
-        return found + [.ok("episodes", summary)]
+        return await found + [.ok("episodes", summary)] + archiveVerification(line)
+    }
+
+    /// Has the daemon read every file of the archive and compare its digest with the recorded one. The files may be on
+    /// a disk that is dead, which only the daemon's own thread may wait for.
+    private func archiveVerification(_ line: ProgressLine) async -> [Finding] {
+        do {
+            guard let library = try installation.library(), try library.hasArchivedFiles() else { return [] }
+            if let problem = try library.archiveFolder()?.problem {
+                return [.warning("archived", problem, remedy: "mount its disk, then podfs doctor --verify again")]
+            }
+            let daemon = try installation.daemon()
+            defer { daemon.close() }
+            var found: [Finding] = []
+            var (last, count, bytes) = ("", 0, Int64(0))
+            while let file = try library.archivedFiles(after: last, limit: 1).first {
+                last = file.path
+                guard let episode = file.episode else { continue }
+                line.show("verifying the archive, \(ByteText.size(bytes)): \(file.path)")
+                let problems = try await daemon.perform(.verify(episodes: [episode]), \.acted).problems
+                found += problems.map {
+                    .problem(
+                        "archived", "\(file.path): \($0)",
+                        remedy: "put a good copy there, or fetch the episode again: podfs download EPISODE")
+                }
+                (count, bytes) = (count + 1, bytes + file.size)
+            }
+            line.finish()
+            let good = count - found.count
+            return found + [
+                .ok("archived", "\(ReportText.count(good, "archived episode")) verified, \(ByteText.size(bytes)) read")
+            ]
+        } catch {
+            line.finish()
+            return [.problem("archived", "\(CommandError(error))", remedy: "podfs doctor --verify again")]
+        }
     }
 
     /// Returns the complete files of the cache; none if there is no library.

@@ -11,6 +11,7 @@ struct Doctor: Sendable {
         findings += folders() + [configuration()]
         findings += library()
         findings.append(cache())
+        findings += archive()
         findings += await daemon()
         findings += skippedWork()
         findings += mounts()

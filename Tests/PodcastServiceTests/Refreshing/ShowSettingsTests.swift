@@ -101,7 +101,7 @@ struct ShowSettingsTests {
             message("colour=blue")
                 == "a show has no setting 'colour'; there are transfers.rate_limit, names.template, auto_download, "
                 + "auto_download_order, auto_download_title, auto_download_min_duration, auto_download_max_duration, "
-                + "auto_download_types, tags, keep, user_agent, prefer, share")
+                + "auto_download_types, tags, keep, user_agent, prefer, share, archive")
         #expect(message("cache.limit=1").hasPrefix("a show has no setting 'cache.limit'"))
     }
 

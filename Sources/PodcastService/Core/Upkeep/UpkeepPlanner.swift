@@ -55,7 +55,9 @@ package struct UpkeepPlanner: Sendable {
 
     /// Replaces the due times that the daemon computes from the library and its schedules. Those of other chores stay.
     mutating func schedule(_ moments: [Chore: WallTime]) {
-        for chore in [Chore.backUp, .refresh, .synchronize, .upload, .updateViews] { due[chore] = moments[chore] }
+        for chore in [Chore.backUp, .refresh, .synchronize, .upload, .archive, .updateViews] {
+            due[chore] = moments[chore]
+        }
     }
 
     mutating func set(_ chore: Chore, due moment: WallTime?) { due[chore] = moment }

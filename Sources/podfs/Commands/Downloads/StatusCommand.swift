@@ -39,6 +39,7 @@ struct StatusCommand: PodfsCommand {
         if watch { return try await StatusWatch(installation: installation).run() }
         var report = try await report(installation)
         report.skipped = WorkJournal.skipped(installation.paths, now: Int64(time(nil))).map(\.explanation)
+        report.archive = try installation.library()?.archiveProblem()
         if json {
             Terminal.print(report.json)
         } else {

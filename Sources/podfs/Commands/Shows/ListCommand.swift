@@ -120,7 +120,7 @@ struct ListCommand: PodfsCommand {
         let mark = size.source == .server ? "" : "~"
         let length = size.source == .unknown ? "?" : mark + ByteText.size(size.bytes)
         let state = progress.state
-        let hasProgress = ![.remote, .cached, .stream].contains(state)
+        let hasProgress = state != .remote && state != .stream && !state.isWhole
         let shown = state.rawValue + (hasProgress ? " \(Double(progress.tenths) / 10)%" : "")
         return "\(PlainText.oneLine(episode.name))  \(length)  \(shown)\(listening(episode))"
     }

@@ -12,7 +12,8 @@ struct SetCommand: PodfsCommand {
         commandName: "set", abstract: "Set options of a show, or the playback state of an episode.",
         discussion: """
             A show: auto_download and auto_download_order, _title, _min_duration, _max_duration, _types; keep, \
-            names.template, tags, transfers.rate_limit, user_agent; see podfs.conf(5). KEY= removes the show's own value. \
+            names.template, tags, transfers.rate_limit, user_agent, archive; see podfs.conf(5). KEY= removes the show's \
+            own value. \
             Without KEY=VALUE the show's own values are printed.
             prefer=ENCODING chooses among the encodings of new episodes: audio/opus, video, '<=96k'.
             A narrower keep removes episodes at once and prints their number; it needs --yes if any of them is cached or played. \

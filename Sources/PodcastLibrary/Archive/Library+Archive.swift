@@ -1,0 +1,298 @@
+import Foundation
+import GRDB
+package import PodcastProtocol
+internal import Transfers
+
+extension Library {
+    // MARK: - The folder
+
+    /// Returns the archive folder; `nil` if there has never been one.
+    package func archiveFolder() throws -> ArchiveFolderRecord? {
+        try query { db in
+            try Row.fetchOne(db, "SELECT path, marker, owner, problem FROM archive_folder").map { row in
+                ArchiveFolderRecord(path: row[0], marker: row[1], owner: row[2], problem: row[3])
+            }
+        }
+    }
+
+    /// Records the archive folder, replacing the former one.
+    package func record(_ folder: ArchiveFolderRecord) throws {
+        try execute(
+            "INSERT OR REPLACE INTO archive_folder (id, path, marker, owner, problem) VALUES (1, ?, ?, ?, ?)",
+            [folder.path, folder.marker, folder.owner, folder.problem])
+    }
+
+    /// Returns what is wrong with the archive, one line: that its folder cannot be read, or that files are missing.
+    package func archiveProblem() throws -> String? {
+        if let problem = try archiveFolder()?.problem { return problem }
+        let count = try query { db in
+            try Int.fetchOne(db, "SELECT count(*) FROM archived WHERE defect IS NOT NULL") ?? 0
+        }
+        return count == 0 ? nil : "files that are missing or changed: \(count); podfs doctor lists them"
+    }
+
+    /// Whether the archive has any files.
+    package func hasArchivedFiles() throws -> Bool {
+        try query { db in try Bool.fetchOne(db, "SELECT EXISTS (SELECT 1 FROM archived)") ?? false }
+    }
+
+    // MARK: - Files
+
+    package func archivedFile(of episode: EpisodeID) throws -> ArchivedFile? {
+        try query { db in try ArchiveSQL.fetch(db, "episode = ?", [episode]).first }
+    }
+
+    package func archivedFile(path: String) throws -> ArchivedFile? {
+        try query { db in try ArchiveSQL.fetch(db, "path = ?", [path]).first }
+    }
+
+    /// Returns the files whose path follows `path`, in the order of their paths.
+    package func archivedFiles(after path: String, limit: Int) throws -> [ArchivedFile] {
+        try query { db in try ArchiveSQL.fetch(db, "path > ? ORDER BY path LIMIT ?", [path, limit]) }
+    }
+
+    /// Returns the files of episodes in a folder of the archive.
+    ///
+    /// - Parameter folder: The folder's name.
+    package func archivedFiles(in folder: String) throws -> [ArchivedFile] {
+        try query { db in
+            // The character after the slash ends the range.
+            try ArchiveSQL.fetch(db, "path > ? AND path < ? ORDER BY path", [folder + "/", folder + "0"])
+        }
+    }
+
+    /// Returns the names of the archive's folders that have files of episodes.
+    package func archiveFolderNames() throws -> [String] {
+        try query { db in
+            try String.fetchAll(db, "SELECT DISTINCT substr(path, 1, instr(path, '/') - 1) FROM archived")
+        }
+    }
+
+    /// Records the defect of a file, and stops serving it.
+    package func recordDefect(_ defect: String, ofArchived path: String, now: Int64) throws {
+        try write { db in
+            try db.run("UPDATE archived SET defect = ? WHERE path = ?", [defect, path])
+            let episode = try EpisodeID.fetchOne(
+                db, "DELETE FROM rendition WHERE archived = ? RETURNING episode", [path])
+            guard let episode else { return }
+            try db.run(
+                "UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?",
+                [now, episode])
+        }
+    }
+
+    /// Returns the files that are missing or changed.
+    package func defectiveArchivedFiles() throws -> [ArchivedFile] {
+        try query { db in try ArchiveSQL.fetch(db, "defect IS NOT NULL ORDER BY path", []) }
+    }
+
+    /// Returns the intact files whose episodes are not served from the archive: it was offline when they were opened,
+    /// or their show was subscribed again.
+    package func detachedArchivedFiles(excluding excluded: Set<EpisodeID>, limit: Int) throws -> [ArchivedFile] {
+        try query { db in
+            let files = try ArchiveSQL.fetch(
+                db,
+                """
+                defect IS NULL AND episode IN (
+                    SELECT e.id FROM episode e LEFT JOIN rendition r ON r.episode = e.id
+                    WHERE e.buried = 0 AND r.archived IS NULL)
+                ORDER BY path LIMIT ?
+                """, [limit + excluded.count])
+            return Array(files.filter { file in file.episode.map { !excluded.contains($0) } ?? false }.prefix(limit))
+        }
+    }
+
+    /// Records a complete file in the archive as the file of an episode, and ends the episode's download.
+    ///
+    /// If the episode has the same content in the cache, the rendition keeps its generation, so that open files and the
+    /// kernel's caches stay valid. Otherwise the generation is incremented.
+    ///
+    /// - Returns: The name of the cache file that is now unreferenced; `nil` if there is none.
+    /// - Throws: `noSuchEpisode`.
+    @discardableResult
+    package func archive(_ file: ArchivedFile, as episode: EpisodeID, now: Int64) throws -> String? {
+        try write { db in
+            let facts = try Row.fetchOne(
+                db,
+                """
+                SELECT p.url, e.guid, e.url, e.podcast FROM episode e JOIN podcast p ON p.id = e.podcast
+                WHERE e.id = ? AND e.buried <> 1
+                """, [episode])
+            guard let facts else { throw LibraryError.noSuchEpisode(episode) }
+            let (feed, guid, url): (String, String?, String) = (facts[0], facts[1], facts[2])
+            try db.run("DELETE FROM archived WHERE episode = ? OR path = ?", [episode, file.path])
+            try db.run(
+                """
+                INSERT INTO archived (path, episode, feed, guid, url, size, sha256, file_state, defect)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    file.path, episode, feed, guid, url, file.size, file.sha256, file.fileState, file.defect,
+                ])
+            let old = try RenditionSQL.fetch(db, "r.episode = ?", [episode]).first
+            if let old, old.complete, old.sha256 == file.sha256, old.size == file.size {
+                try db.run(
+                    "UPDATE rendition SET archived = ?, file_state = ? WHERE episode = ?",
+                    [file.path, file.fileState, episode])
+            } else {
+                try db.run("DELETE FROM rendition WHERE episode = ?", [episode])
+                let generation = try StoredNumber.fetchOne(
+                    db,
+                    """
+                    UPDATE episode SET generation = \(RenditionSQL.generation) + 1, confirmed_size = ? WHERE id = ?
+                    RETURNING generation
+                    """, [file.size, episode])
+                let podcast: Int64 = facts[3]
+                try db.run(
+                    """
+                    INSERT INTO rendition (episode, podcast, generation, file, size, received, complete, sha256,
+                        file_state, created, last_opened, archived)
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6, ?7, ?8, ?8, ?9)
+                    """,
+                    [
+                        episode, podcast, generation, ArchiveSQL.newName(), file.size, file.sha256, file.fileState,
+                        now, file.path,
+                    ])
+            }
+            try db.run("UPDATE episode SET changed = ? WHERE id = ?", [now, episode])
+            try db.run("DELETE FROM download WHERE episode = ?", [episode])
+            guard let old, old.archived == nil else { return nil }
+            return old.file
+        }
+    }
+
+    /// Stops serving an episode from the archive while the folder is offline, and increments its generation. The
+    /// file's row stays.
+    package func detachArchived(_ episode: EpisodeID, now: Int64) throws {
+        try write { db in
+            try db.run("DELETE FROM rendition WHERE episode = ? AND archived IS NOT NULL", [episode])
+            guard db.changesCount > 0 else { return }
+            try db.run(
+                "UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?",
+                [now, episode])
+        }
+    }
+
+    /// Records another path or state of an archived file that has the recorded content.
+    package func updateArchived(path: String, to newPath: String, fileState: String) throws {
+        try write { db in
+            try db.run(
+                "UPDATE archived SET path = ?, file_state = ?, defect = NULL WHERE path = ?",
+                [newPath, fileState, path])
+            try db.run(
+                "UPDATE rendition SET archived = ?, file_state = ? WHERE archived = ?", [newPath, fileState, path])
+        }
+    }
+
+    /// Forgets the archived file of an episode, which stays in the folder.
+    package func forgetArchived(_ episode: EpisodeID) throws {
+        try execute("DELETE FROM archived WHERE episode = ?", [episode])
+    }
+
+    // MARK: - Work
+
+    /// Returns complete cache files of shows that are archived, the oldest episodes of a show first.
+    ///
+    /// - Parameters:
+    ///   - isDefault: Whether shows without the setting `archive` are archived.
+    ///   - excluded: Episodes to omit.
+    package func archiveCandidates(
+        isDefault: Bool, excluding excluded: Set<EpisodeID> = [], limit: Int
+    ) throws -> [ArchiveCandidate] {
+        try query { db in
+            let rows = try Row.fetchCursor(
+                db,
+                """
+                SELECT e.id, p.id, p.name, e.name, r.size \(ArchiveSQL.candidates(isDefault: isDefault))
+                ORDER BY p.id, e.moment, e.id LIMIT ?
+                """, [limit + excluded.count])
+            var found: [ArchiveCandidate] = []
+            while found.count < limit, let row = try rows.next() {
+                let candidate = ArchiveCandidate(
+                    episode: row[0], show: row[1], showName: row[2], name: row[3], size: row[bytes: 4] ?? 0)
+                if !excluded.contains(candidate.episode) { found.append(candidate) }
+            }
+            return found
+        }
+    }
+
+    /// Returns how much belongs into the archive and is still in the cache, of one show or of all.
+    package func archiveBacklog(isDefault: Bool, of show: ShowID? = nil) throws -> ArchiveBacklog {
+        try query { db in
+            let row = try Row.fetchOne(
+                db,
+                """
+                SELECT count(*), total(r.size) \(ArchiveSQL.candidates(isDefault: isDefault))
+                AND (?1 IS NULL OR r.podcast = ?1)
+                """, [show])
+            let bytes: Double = row?[1] ?? 0
+            return ArchiveBacklog(episodes: row?[0] ?? 0, bytes: Int64(min(bytes, 1e18)))
+        }
+    }
+
+    /// Whether a show is archived.
+    package func isArchived(_ show: ShowID, isDefault: Bool) throws -> Bool {
+        switch try settings(of: show)[ArchiveSQL.key] {
+        case "true": true
+        case "false": false
+        default: isDefault
+        }
+    }
+
+    /// Finds the archived files of a show that was unsubscribed and is subscribed again, by the feed's address and the
+    /// guid or the media's address.
+    ///
+    /// - Returns: The number of files found.
+    package func reattachArchived(to show: ShowID) throws -> Int {
+        try write { db in
+            let hasOrphans = try Bool.fetchOne(
+                db,
+                """
+                SELECT 1 FROM archived a JOIN podcast p ON p.url = a.feed WHERE a.episode IS NULL AND p.id = ? LIMIT 1
+                """, [show])
+            guard hasOrphans == true else { return 0 }
+            try db.run(
+                """
+                UPDATE OR IGNORE archived SET episode = (
+                    SELECT e.id FROM episode e
+                    WHERE e.podcast = ?1 AND e.buried = 0 AND (e.guid = archived.guid OR e.url = archived.url)
+                        AND e.id NOT IN (SELECT episode FROM archived WHERE episode IS NOT NULL)
+                    ORDER BY e.guid IS archived.guid DESC LIMIT 1)
+                WHERE episode IS NULL AND feed = (SELECT url FROM podcast WHERE id = ?1)
+                """, [show])
+            return try Int.fetchOne(
+                db, "SELECT count(*) FROM archived a JOIN episode e ON e.id = a.episode WHERE e.podcast = ?", [show])
+                ?? 0
+        }
+    }
+}
+
+enum ArchiveSQL {
+    /// The key of the show's setting.
+    static let key = "archive"
+
+    /// The FROM and WHERE clauses of the complete cache files that belong into the archive. The chapters
+    /// in a file are read before. An episode whose archived file has a defect is not archived again by itself.
+    static func candidates(isDefault: Bool) -> String {
+        """
+        FROM rendition r JOIN episode e ON e.id = r.episode JOIN podcast p ON p.id = r.podcast \
+        LEFT JOIN setting s ON s.podcast = p.id AND s.key = '\(key)' \
+        WHERE r.complete = 1 AND r.archived IS NULL AND e.buried = 0 AND p.ephemeral = 0 \
+        AND coalesce(s.value, '\(isDefault)') = 'true' AND r.sha256 IS NOT NULL AND r.chapters IS NOT NULL \
+        AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.episode = e.id)
+        """
+    }
+
+    /// Returns the value of the column `file` for a rendition without a cache file.
+    static func newName() -> String { UUID().uuidString.lowercased().replacing("-", with: "") }
+
+    static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [ArchivedFile] {
+        try Row.fetchCursor(
+            db, "SELECT path, episode, size, sha256, file_state, defect FROM archived WHERE \(condition)", arguments
+        ).mapAll { row in
+            ArchivedFile(
+                path: row[0], episode: row[1], size: row[bytes: 2] ?? 0, sha256: row[3], fileState: row[4],
+                defect: row[5])
+        }
+    }
+}

@@ -1,0 +1,174 @@
+internal import Foundation
+internal import Logging
+internal import Platform
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import SystemPackage
+internal import Transfers
+
+/// The archive folder: whether it can be used now, and the files in it.
+///
+/// All calls on the folder run on `queue`, so that a dead disk or server delays nothing else.
+@ServiceActor
+final class Archive: ServicePart {
+    nonisolated let context: ServiceContext
+    let driver: CoreDriver
+    /// The calls on the folder; `nil` if there is no archive.
+    let folder: ArchiveFolder?
+    nonisolated let queue: StallingQueue
+    private(set) var state: ArchiveState
+
+    init(_ driver: CoreDriver) {
+        context = driver.context
+        self.driver = driver
+        let configuration = driver.context.configuration
+        folder = configuration.archiveFolder.map { ArchiveFolder(path: $0, cache: configuration.paths.cache) }
+        queue = StallingQueue(name: "podfs-archive", deadline: configuration.archiveDeadline, hasLowPriority: true)
+        state = folder == nil ? .unset : .unknown
+    }
+
+    // MARK: The folder
+
+    /// The maximum time for a look at the folder, since an open may wait for it.
+    private static let probeDeadline = Duration.seconds(10)
+
+    /// Looks at the folder, and records whether it can be used.
+    @discardableResult
+    func check() async -> ArchiveState {
+        guard let folder else { return state }
+        do {
+            let known = try library.archiveFolder()
+            var record = known
+            var verdict = try await judge(folder, known)
+            if verdict == .mark {
+                try await queue.run { try folder.mark() }
+                verdict = try await judge(folder, nil)
+            }
+            guard case .state(let found) = verdict else { return adopt(.offline("\(folder.path) cannot be marked")) }
+            if record == nil, case .marked(let id, _) = lastProbe {
+                record = ArchiveFolderRecord(path: folder.path, marker: id, owner: UUID().uuidString.lowercased())
+            }
+            if var record {
+                if found.readProblem == nil, case .marked(let id, _) = lastProbe { record.marker = id }
+                (record.path, record.problem) = (folder.path, found.readProblem)
+                if record != known { try library.record(record) }
+            }
+            return adopt(found)
+        } catch let error as ArchiveError {
+            return adopt(.offline(error.description))
+        } catch {
+            return adopt(.offline("\(folder.path): \(error)"))
+        }
+    }
+
+    private var lastProbe = ArchiveProbe.stalled
+
+    private func judge(_ folder: ArchiveFolder, _ known: ArchiveFolderRecord?) async throws -> ArchiveState.Verdict {
+        do {
+            lastProbe = try await queue.run(deadline: Self.probeDeadline) { folder.probe() }
+        } catch is StallingQueue.Stalled {
+            lastProbe = .stalled
+        }
+        return ArchiveState.judge(
+            lastProbe, of: folder.path, known: known?.marker, hasFiles: try library.hasArchivedFiles())
+    }
+
+    private func adopt(_ found: ArchiveState) -> ArchiveState {
+        guard found != state else { return state }
+        state = found
+        switch found {
+        case .online: log.info("the archive \(folder?.path ?? "") is online")
+        case .readOnly(let reason), .offline(let reason): log.warning("the archive: \(reason)")
+        case .unset, .unknown: break
+        }
+        return found
+    }
+
+    /// Runs `body` on the queue with the open folder.
+    func withFolder<Value: Sendable>(
+        _ body: @escaping @Sendable (OpenFolder, _ owner: String) throws -> Value
+    ) async throws -> Value {
+        if state == .unknown { await check() }
+        guard let folder, state.readProblem == nil, let record = try library.archiveFolder() else {
+            throw ArchiveError.unavailable(state.writeProblem ?? "there is no archive")
+        }
+        do {
+            return try await queue.run { try body(folder.open(record.marker), record.owner) }
+        } catch is StallingQueue.Stalled {
+            throw ArchiveError.unavailable("\(folder.path): the file system does not respond")
+        }
+    }
+
+    // MARK: Files
+
+    /// Adds a complete file to the archive as the file of an episode. The file itself stays where it is. If the
+    /// episode has a file in the cache, removes that one.
+    ///
+    /// - Parameters:
+    ///   - path: A cache file, or a file anywhere else.
+    ///   - sha256: The expected digest; `nil` if it is not known.
+    ///   - progress: Called on the archive's thread with the number of bytes copied since its previous call.
+    /// - Throws: `ArchiveError`; the library's errors.
+    @discardableResult
+    func store(
+        fileAt path: String, size: Int64, sha256: String? = nil, of episode: EpisodeID,
+        progress: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) async throws -> ArchivedFile {
+        if state == .unknown { await check() }
+        if let problem = state.writeProblem { throw ArchiveError.unavailable(problem) }
+        guard let row = try library.episode(id: episode), let show = try library.folder(id: row.podcast) else {
+            throw LibraryError.noSuchEpisode(episode)
+        }
+        let source = ArchiveSource(path: path, size: size, sha256: sha256)
+        let destination = ArchiveDestination(
+            folder: show.name, name: row.name, modified: row.published ?? row.firstSeen)
+        let file = try await withFolder { [library, queue] folder, owner in
+            try folder.store(
+                source, as: destination, owner: owner,
+                isFree: { path in
+                    let known = try? library.archivedFile(path: path)
+                    return known == nil || known?.episode == nil || known?.episode == episode
+                },
+                progress: { count in
+                    queue.beat()
+                    progress(count)
+                })
+        }
+        try record(file, of: episode)
+        return file
+    }
+
+    /// Records a file that is in the archive folder already as the file of an episode, after reading it completely.
+    ///
+    /// - Parameter path: The path relative to the folder.
+    /// - Throws: `ArchiveError`; the library's errors.
+    @discardableResult
+    func record(
+        path: String, of episode: EpisodeID, progress: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) async throws -> ArchivedFile {
+        let file = try await withFolder { [queue] folder, _ in
+            try folder.examine(path) { count in
+                queue.beat()
+                progress(count)
+            }
+        }
+        try record(file, of: episode)
+        return file
+    }
+
+    /// Serves an episode from an archived file that is known to be complete.
+    func serve(_ file: ArchivedFile, as episode: EpisodeID) throws { try record(file, of: episode) }
+
+    /// Writes a small file beside an episode, unless there is one.
+    func add(_ bytes: [UInt8], as path: String) async throws {
+        try await withFolder { folder, owner in try folder.add(bytes, as: path, owner: owner) }
+    }
+
+    private func record(_ file: ArchivedFile, of episode: EpisodeID) throws {
+        driver.drainEvents()
+        let cacheFile = try library.archive(file, as: episode, now: now())
+        engine.discard(MediaID(episode))
+        if let cacheFile { engine.removeFile(cacheFile) }
+        driver.report(.ended(MediaID(episode)), .changedEpisode(episode))
+    }
+}

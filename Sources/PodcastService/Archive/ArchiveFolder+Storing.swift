@@ -1,0 +1,189 @@
+internal import CLinux
+internal import Foundation
+internal import Glibc
+internal import Platform
+internal import PodcastLibrary
+internal import SystemPackage
+internal import Transfers
+
+/// A complete file to be added to the archive.
+struct ArchiveSource: Sendable {
+    var path: String
+    var size: Int64
+    /// The expected digest; `nil` if it is not known yet.
+    var sha256: String?
+}
+
+/// The place of a new file in the archive.
+struct ArchiveDestination: Sendable {
+    /// The show's folder and the episode's file, with the names that they have in a mount.
+    var folder: String
+    var name: String
+    /// The mtime, in seconds since 1970.
+    var modified: Int64
+}
+
+// Adding files. At any moment a file in the archive is either complete and synced, or has a name that begins with
+// `ArchiveNames.partial`.
+extension OpenFolder {
+    /// Copies a file into the archive. An existing file is never replaced: one with the same content is used, and any
+    /// other makes the new file's name end with ` (2)`.
+    ///
+    /// - Parameters:
+    ///   - owner: The text by which this installation recognizes its unfinished files.
+    ///   - isFree: Whether a path in the archive is not used by another episode, so that an existing file with the
+    ///     same content may be used.
+    ///   - progress: Called with the number of bytes copied since its previous call. It may throw to end the copy.
+    func store(
+        _ source: ArchiveSource, as destination: ArchiveDestination, owner: String,
+        isFree: (String) -> Bool, progress: (Int64) throws -> Void
+    ) throws -> ArchivedFile {
+        let file: FileDescriptor
+        do {
+            file = try FileDescriptor.open(source.path, .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])
+        } catch {
+            throw ArchiveError.refused("\(source.path): \(error)")
+        }
+        defer { try? file.close() }
+        let (folder, folderName) = try showFolder(destination.folder)
+        let partial = "\(ArchiveNames.partial)\(owner)-\(UUID().uuidString)"
+        let copy = clinux_openat(folder.descriptor, partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        guard copy >= 0 else { throw ArchiveError(Errno(rawValue: errno), folderName) }
+        var isPlaced = false
+        defer {
+            close(copy)
+            if !isPlaced { unlinkat(folder.descriptor, partial, 0) }
+        }
+        do {
+            let sha256 = try FileCopy.copy(
+                file, size: source.size, to: FileDescriptor(rawValue: copy), progress: progress)
+            if let expected = source.sha256, expected != sha256 { throw ArchiveError.damaged }
+            Self.setModified(destination.modified, of: copy)
+            guard fsync(copy) == 0 else { throw Errno(rawValue: errno) }
+            let content = ArchivedFile(
+                path: "", episode: nil, size: source.size, sha256: sha256,
+                fileState: try FileState(of: FileDescriptor(rawValue: copy)).text)
+            let file = try place(
+                partial, content, in: folder, folderName, name: destination.name, isFree: isFree, progress)
+            isPlaced = file.fileState == content.fileState
+            folder.sync()
+            return file
+        } catch let error as Errno {
+            throw ArchiveError(error, "\(folderName)/\(destination.name)")
+        }
+    }
+
+    /// Gives a copied file its name.
+    private func place(
+        _ partial: String, _ content: ArchivedFile, in folder: OpenFolder, _ folderName: String, name: String,
+        isFree: (String) -> Bool, _ progress: (Int64) throws -> Void
+    ) throws -> ArchivedFile {
+        var file = content
+        var stem = FileName.stem(ofFile: name)
+        let suffix = String(name.dropFirst(stem.count))
+        var isPortable = false
+        var number = 1
+        while number < 1_000 {
+            let candidate = number == 1 ? stem + suffix : "\(stem) (\(number))\(suffix)"
+            file.path = "\(folderName)/\(candidate)"
+            guard let error = folder.errorOfRename(partial, to: candidate, in: folder) else { return file }
+            if error == .fileExists {
+                if isFree(file.path), let state = try folder.state(of: candidate, ifSameAs: content, progress) {
+                    file.fileState = state.text
+                    return file
+                }
+                number += 1
+            } else if !isPortable, Self.isNameRefused(error) {
+                (stem, isPortable, number) = (FileName.portable(stem), true, 1)
+            } else {
+                throw error
+            }
+        }
+        throw ArchiveError.refused("\(folderName)/\(name): there are too many files of this name")
+    }
+
+    /// Opens the folder of a show, and creates it if it is missing. If the file system refuses the name, uses the
+    /// portable one.
+    private func showFolder(_ name: String) throws -> (OpenFolder, name: String) {
+        for candidate in [name, FileName.portable(name)] {
+            let result = Result { () throws(Errno) in try OpenFolder(candidate, in: self, creates: true) }
+            switch result {
+            case .success(let folder): return (folder, candidate)
+            case .failure(let error) where Self.isNameRefused(error) && candidate == name: continue
+            case .failure(let error): throw ArchiveError(error, candidate)
+            }
+        }
+        throw ArchiveError.refused(name)
+    }
+
+    /// Whether the file system may have refused a name, as FAT does if it contains a colon.
+    private static func isNameRefused(_ error: Errno) -> Bool {
+        [.invalidArgument, .illegalByteSequence, .fileNameTooLong, .noSuchFileOrDirectory].contains(error)
+    }
+
+    /// Returns the state of a file if it has the same content; `nil` otherwise.
+    private func state(
+        of name: String, ifSameAs content: ArchivedFile, _ progress: (Int64) throws -> Void
+    ) throws -> FileState? {
+        guard let file = try? openFile(name) else { return nil }
+        defer { try? file.close() }
+        let state = try FileState(of: file)
+        guard state.size == content.size else { return nil }
+        let sha256 = try FileCopy.sha256(of: file, size: state.size) { _ in try? progress(0) }
+        return sha256 == content.sha256 ? state : nil
+    }
+
+    /// Sets the mtime of a file. FAT stores only even seconds.
+    private static func setModified(_ seconds: Int64, of descriptor: Int32) {
+        let time = timespec(tv_sec: Int(max(0, seconds) & ~1), tv_nsec: 0)
+        _ = futimens(descriptor, [time, time])
+    }
+
+    /// Examines a file that is in the archive already.
+    func examine(_ path: String, progress: (Int64) -> Void) throws -> ArchivedFile {
+        do {
+            let file = try openFile(path)
+            defer { try? file.close() }
+            let state = try FileState(of: file)
+            let sha256 = try FileCopy.sha256(of: file, size: state.size, progress: progress)
+            return ArchivedFile(path: path, episode: nil, size: state.size, sha256: sha256, fileState: state.text)
+        } catch let error as Errno {
+            throw ArchiveError(error, path)
+        }
+    }
+
+    /// Writes a small file beside an episode, unless there is one of this name.
+    func add(_ bytes: [UInt8], as path: String, owner: String) throws {
+        let parts = path.split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return }
+        do {
+            let folder = try OpenFolder(parts[0], in: self)
+            var status = stat()
+            if fstatat(folder.descriptor, parts[1], &status, AT_SYMLINK_NOFOLLOW) == 0 { return }
+            let partial = "\(ArchiveNames.partial)\(owner)-\(UUID().uuidString)"
+            try folder.write(bytes, as: partial)
+            if let error = folder.errorOfRename(partial, to: parts[1], in: folder) {
+                unlinkat(folder.descriptor, partial, 0)
+                if error != .fileExists { throw error }
+            }
+        } catch let error as Errno {
+            throw ArchiveError(error, path)
+        }
+    }
+
+    /// Removes the unfinished files of an earlier daemon of this installation, and those of others that are a day old.
+    func removePartials(owner: String) throws(Errno) {
+        let old = Int(time(nil)) - 86_400
+        for name in try names() where !name.hasPrefix(".") {
+            guard let folder = try? OpenFolder(name, in: self), let entries = try? folder.names() else { continue }
+            for entry in entries where entry.hasPrefix(ArchiveNames.partial) {
+                var status = stat()
+                let isOwn = entry.hasPrefix("\(ArchiveNames.partial)\(owner)-")
+                let isOld =
+                    fstatat(folder.descriptor, entry, &status, AT_SYMLINK_NOFOLLOW) == 0
+                    && status.st_mtim.tv_sec < old
+                if isOwn || isOld { unlinkat(folder.descriptor, entry, 0) }
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+internal import CLinux
+internal import Foundation
+internal import Glibc
+internal import Platform
+internal import PodcastLibrary
+internal import SystemPackage
+internal import Transfers
+
+/// The calls on the archive folder. All of them may block for ever if its file system is dead, so they run on the
+/// archive's `StallingQueue`.
+struct ArchiveFolder: Sendable {
+    let path: String
+    /// The cache, which must not contain the folder.
+    let cache: String
+
+    /// Looks at the folder and its marker file. Does not touch a folder in a mount of podfs.
+    func probe() -> ArchiveProbe {
+        if let reason = objection(to: path) { return .forbidden(reason) }
+        guard let resolved = realpath(path, nil) else { return .unreadable(errnoText()) }
+        defer { free(resolved) }
+        if let reason = objection(to: String(cString: resolved)) { return .forbidden(reason) }
+        let folder: OpenFolder
+        do throws(Errno) {
+            folder = try OpenFolder(path)
+        } catch {
+            return .unreadable(errnoText(error.rawValue))
+        }
+        var space = statvfs()
+        let isWritable =
+            faccessat(folder.descriptor, ".", W_OK, 0) == 0
+            && (fstatvfs(folder.descriptor, &space) != 0 || space.f_flag & UInt(ST_RDONLY) == 0)
+        do throws(Errno) {
+            return try folder.marker().map { .marked($0, isWritable: isWritable) } ?? .unmarked
+        } catch {
+            return .unreadable("\(ArchiveNames.marker): \(errnoText(error.rawValue))")
+        }
+    }
+
+    /// Returns why a path cannot be the archive; `nil` if it can. Accesses no file system but /proc.
+    private func objection(to path: String) -> String? {
+        if Self.contains(cache, path) { return "is in the cache, \(cache)" }
+        let mount = MountEntry.all().last { $0.type == "fuse.podfs" && Self.contains($0.path, path) }
+        return mount.map { "is in the mounted folder \($0.path)" }
+    }
+
+    private static func contains(_ folder: String, _ path: String) -> Bool {
+        path == folder || path.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/")
+    }
+
+    /// Writes a marker file with a new id, unless there is one.
+    func mark() throws(ArchiveError) {
+        do throws(Errno) {
+            let folder = try OpenFolder(path)
+            let text = UUID().uuidString.lowercased() + "\n"
+            let temporary = ArchiveNames.partial + UUID().uuidString
+            try folder.write(Array(text.utf8), as: temporary)
+            defer { unlinkat(folder.descriptor, temporary, 0) }
+            // Another machine may have just marked the folder.
+            let error = folder.errorOfRename(temporary, to: ArchiveNames.marker, in: folder)
+            if let error, error != .fileExists { throw error }
+            folder.sync()
+        } catch {
+            throw ArchiveError(error, path)
+        }
+    }
+
+    /// Opens the folder for changes. Later calls with it cannot reach another file system that is mounted at the path
+    /// meanwhile.
+    ///
+    /// - Parameter marker: The expected id of the archive.
+    func open(_ marker: String) throws(ArchiveError) -> OpenFolder {
+        let (folder, found): (OpenFolder, String?)
+        do throws(Errno) {
+            folder = try OpenFolder(path)
+            found = try folder.marker()
+        } catch {
+            throw .unavailable("\(path): \(errnoText(error.rawValue))")
+        }
+        guard found == marker else {
+            throw .unavailable("\(path) has no file \(ArchiveNames.marker) with the archive's id")
+        }
+        return folder
+    }
+}
+
+/// A folder that is open, as the base of relative paths.
+final class OpenFolder: Sendable {
+    let descriptor: Int32
+
+    init(_ path: String) throws(Errno) {
+        descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+    }
+
+    /// Opens a folder inside another one.
+    ///
+    /// - Parameter creates: Whether to create it if it is missing.
+    init(_ name: String, in parent: OpenFolder, creates: Bool = false) throws(Errno) {
+        if creates, mkdirat(parent.descriptor, name, 0o777) != 0, errno != EEXIST { throw Errno(rawValue: errno) }
+        descriptor = clinux_openat(parent.descriptor, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Returns the id in the marker file; `nil` if there is none.
+    func marker() throws(Errno) -> String? {
+        let file = clinux_openat(descriptor, ArchiveNames.marker, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0)
+        guard file >= 0 else {
+            if errno == ENOENT { return nil }
+            throw Errno(rawValue: errno)
+        }
+        defer { close(file) }
+        guard let bytes = readAll(file, limit: 4_096) else { throw Errno(rawValue: errno) }
+        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return text.isEmpty ? nil : text
+    }
+
+    /// Writes a new file and syncs it.
+    func write(_ bytes: [UInt8], as name: String) throws(Errno) {
+        let file = clinux_openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        guard file >= 0 else { throw Errno(rawValue: errno) }
+        let isWritten = writeAll(bytes, to: file) && fsync(file) == 0
+        let error = errno
+        close(file)
+        guard isWritten else {
+            unlinkat(descriptor, name, 0)
+            throw Errno(rawValue: error)
+        }
+    }
+
+    /// Opens a regular file, without following a symbolic link.
+    func openFile(_ name: String) throws(Errno) -> FileDescriptor {
+        let file = clinux_openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
+        guard file >= 0 else { throw Errno(rawValue: errno) }
+        var status = stat()
+        guard fstat(file, &status) == 0, clinux_is_regular(status.st_mode) != 0 else {
+            close(file)
+            throw Errno.notSupported
+        }
+        return FileDescriptor(rawValue: file)
+    }
+
+    /// Renames a file without replacing another one.
+    ///
+    /// Where the file system cannot do that in one call, a link takes the name; where it has no links either, two
+    /// machines that take the same name at the same moment are not kept apart.
+    ///
+    /// - Returns: The error: `fileExists` if the name is taken; `nil` if the file has the new name.
+    func errorOfRename(_ name: String, to newName: String, in folder: OpenFolder) -> Errno? {
+        if clinux_rename_noreplace(descriptor, name, folder.descriptor, newName) == 0 { return nil }
+        let error = Errno(rawValue: errno)
+        guard [.invalidArgument, .noFunction, .notSupported].contains(error) else { return error }
+        if linkat(descriptor, name, folder.descriptor, newName, 0) == 0 {
+            unlinkat(descriptor, name, 0)
+            return nil
+        }
+        if errno == EEXIST { return .fileExists }
+        var status = stat()
+        if fstatat(folder.descriptor, newName, &status, AT_SYMLINK_NOFOLLOW) == 0 { return .fileExists }
+        return renameat(descriptor, name, folder.descriptor, newName) == 0 ? nil : Errno(rawValue: errno)
+    }
+
+    /// Writes the folder's entries to the disk. Errors are ignored: some file systems cannot sync a folder.
+    func sync() { _ = fsync(descriptor) }
+
+    /// Returns the names of the entries.
+    func names() throws(Errno) -> [String] {
+        // A stream closes its descriptor, and a duplicate would share the position with other lists.
+        let copy = clinux_openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard copy >= 0, let stream = fdopendir(copy) else { throw Errno(rawValue: errno) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}

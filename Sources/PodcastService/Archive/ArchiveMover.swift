@@ -1,0 +1,201 @@
+internal import Logging
+internal import Platform
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import SystemPackage
+internal import Transfers
+
+/// The archive's unattended work: moves complete files of archived shows from the cache to the archive, one at a time,
+/// and serves archived files again when the folder has returned.
+///
+/// `ArchiveQueue` decides what is done when.
+@ServiceActor
+final class ArchiveMover: ServicePart {
+    nonisolated let context: ServiceContext
+    private let driver: CoreDriver
+    private let archive: Archive
+    private let sidecars: ArchiveSidecars
+    private var queue: ArchiveQueue
+    private var isWorking = false
+    /// The task that shows the progress of a show's files.
+    private var progress: (show: ShowID, task: TaskID, received: Int64, total: Int64)?
+    /// Episodes that programs had open when their archived files were to be served again.
+    private var skipped: Set<EpisodeID> = []
+
+    init(_ archive: Archive, _ driver: CoreDriver, _ assets: Assets) {
+        context = driver.context
+        self.driver = driver
+        self.archive = archive
+        sidecars = ArchiveSidecars(archive, assets)
+        queue = ArchiveQueue(isConfigured: driver.context.configuration.archiveFolder != nil)
+    }
+
+    /// The number of detached files that are served again in one turn.
+    private static let reattachedPerTurn = 64
+
+    /// The time of the chore `archive`.
+    var next: WallTime? {
+        queue.due.map { configuration.wallClock() + max(.zero, $0 - uptime) }
+    }
+
+    /// Whether the episodes of a show are moved to the archive.
+    func isArchived(_ show: ShowID) throws -> Bool {
+        try configuration.archiveFolder != nil && library.isArchived(show, isDefault: configuration.archivesAll)
+    }
+
+    // MARK: Requests
+
+    /// Starts the work: removes unfinished files, and continues what the previous daemon had begun.
+    func start() {
+        queue.request()
+        run()
+    }
+
+    /// Looks for files to move. Call after a download has completed and after a show's settings have changed.
+    func request() {
+        queue.request()
+        run()
+    }
+
+    /// Looks at the folder, which may have come or gone.
+    func folderMayHaveChanged() {
+        queue.folderMayHaveChanged()
+        run()
+    }
+
+    /// Handles a change of a show's episodes or settings. Finds the archived files of a show that is subscribed again.
+    func tidied(_ show: ShowID) {
+        guard configuration.archiveFolder != nil else { return }
+        do {
+            if try library.reattachArchived(to: show) + (isArchived(show) ? 1 : 0) > 0 { request() }
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// Performs steps until there are none.
+    func run() {
+        if isWorking { return }
+        guard let step = queue.next(at: uptime) else {
+            driver.report(.rescheduled)
+            return
+        }
+        isWorking = true
+        startTask { [self] in
+            await driver.underWay {
+                var step: ArchiveQueue.Step? = step
+                while let current = step {
+                    await perform(current)
+                    await Task.yield()
+                    step = queue.next(at: uptime)
+                }
+                finishProgress()
+            }
+            isWorking = false
+            driver.report(.rescheduled)
+        }
+    }
+
+    private func perform(_ step: ArchiveQueue.Step) async {
+        do {
+            switch step {
+            case .examine:
+                let before = archive.state
+                let found = await archive.check()
+                if found.readProblem == nil, before == .unknown || before.readProblem != nil {
+                    try await archive.reconcile()
+                }
+                queue.examined(found, at: uptime)
+            case .reattach: queue.reattached(isComplete: try await reattach())
+            case .move: try await move()
+            }
+        } catch {
+            log.error("the archive: \(error)")
+            queue.failed("\(error)", at: uptime)
+        }
+    }
+
+    // MARK: Moving
+
+    private func move() async throws {
+        driver.drainEvents()
+        let candidates = try library.archiveCandidates(
+            isDefault: configuration.archivesAll, excluding: Set(queue.refused.keys), limit: 1)
+        guard let candidate = candidates.first, let rendition = try library.rendition(of: candidate.episode),
+            rendition.complete, rendition.archived == nil, let size = rendition.size
+        else { return queue.emptied() }
+        let task = try showProgress(of: candidate)
+        let before = progress?.received ?? 0
+        let meter = FeedMeter { [weak self] received in
+            startTask { self?.show(before + received.received, of: task) }
+        }
+        defer { meter.finish() }
+        let path = ContentCache.path(of: rendition.file, in: FilePath(configuration.paths.cache)).string
+        do {
+            let file = try await archive.store(
+                fileAt: path, size: size, sha256: rendition.sha256, of: candidate.episode
+            ) { [readers = driver.clients.waitingReaders] count in
+                meter.advance(by: Int(count))
+                readers.waitUntilNone(atMost: Self.longestYield)
+            }
+            show(before + size, of: task)
+            queue.moved()
+            await sidecars.add(to: file, of: candidate.episode)
+        } catch let error as ArchiveError {
+            log.warning("\(candidate.path) is not archived: \(error)")
+            switch error {
+            case .unavailable, .full: queue.failed(error.description, at: uptime)
+            case .refused, .damaged: queue.refused(candidate.episode, error.description)
+            }
+        }
+    }
+
+    /// The maximum time for which the copying of one part waits for readers.
+    private nonisolated static let longestYield = Duration.seconds(2)
+
+    /// Serves archived files again that were read from elsewhere while the folder was offline. A file that a program
+    /// has open stays as it is until the next attempt.
+    ///
+    /// - Returns: Whether there are no more such files.
+    private func reattach() async throws -> Bool {
+        driver.drainEvents()
+        let open = driver.clients.openEpisodes
+        let files = try library.detachedArchivedFiles(excluding: skipped, limit: Self.reattachedPerTurn)
+        for file in files {
+            guard let episode = file.episode else { continue }
+            let cached = try library.rendition(of: episode)
+            let isRead = open.contains(episode) || cached.map { engine.isRead($0.file) } ?? false
+            if isRead || driver.core.tasks.downloads[MediaID(episode)]?.snapshot.state.isActive ?? false {
+                skipped.insert(episode)
+            } else {
+                try archive.serve(file, as: episode)
+            }
+        }
+        guard files.isEmpty else { return false }
+        skipped = []
+        return true
+    }
+
+    // MARK: Progress
+
+    /// Returns the task that shows the progress of a show's files.
+    private func showProgress(of candidate: ArchiveCandidate) throws -> TaskID {
+        if let progress, progress.show == candidate.show { return progress.task }
+        finishProgress()
+        let backlog = try library.archiveBacklog(isDefault: configuration.archivesAll, of: candidate.show)
+        let task = driver.beginFetch(path: candidate.showName, kind: .archive)
+        progress = (candidate.show, task, 0, backlog.bytes)
+        return task
+    }
+
+    private func show(_ received: Int64, of task: TaskID) {
+        guard progress?.task == task else { return }
+        progress?.received = received
+        driver.report(.fetchProgressed(task, received: received, expected: progress.map { max($0.total, received) }))
+    }
+
+    private func finishProgress() {
+        if let task = progress?.task { driver.finishFetch(task) }
+        progress = nil
+    }
+}
