@@ -1,35 +1,12 @@
 /// Chapters of an ID3v2 tag: `CHAP` frames (https://id3.org/id3v2-chapters-1.0) in versions 2.3 and 2.4.
-///
-/// The size in a frame's header tells where the next frame begins, so the content of other frames, such as pictures, is
-/// not read.
 enum ID3Chapters {
-    /// The maximum number of frames that are read in the tag, and in each chapter.
-    private static let frameLimit = 10_000
+    /// The maximum number of frames that are read in a chapter.
     private static let partLimit = 16
-    /// The maximum number of bytes of a title or link that are read.
-    private static let textLimit = 4 << 10
-    /// The maximum size in bytes of a version 2.3 tag with “unsynchronisation”. Such a tag is read completely, to
-    /// remove the zero byte after each 0xFF.
-    private static let unsynchronisedLimit = 4 << 20
-
-    private struct Tag {
-        var bytes: MediaBytes
-        /// 3 or 4.
-        var version: UInt8
-        var frames: Range<Int64>
-    }
-
-    private struct Frame {
-        var name: ArraySlice<UInt8>
-        var body: Range<Int64>
-        /// Whether a zero byte after each 0xFF has to be removed from the body.
-        var isUnsynchronised: Bool
-    }
 
     static func chapters(of media: MediaBytes) -> [Chapter] {
-        guard let tag = tag(of: media) else { return [] }
+        guard let tag = ID3Tag(of: media) else { return [] }
         var chapters: [Chapter] = []
-        for frame in frames(of: tag, in: tag.frames) where frame.name.elementsEqual("CHAP".utf8) {
+        for frame in tag.frames() where frame.name.elementsEqual("CHAP".utf8) {
             guard let chapter = chapter(frame, tag) else { continue }
             chapters.append(chapter)
             if chapters.count == EmbeddedChapters.maxCount { break }
@@ -37,63 +14,8 @@ enum ID3Chapters {
         return chapters
     }
 
-    /// Returns the tag at the start of the file; `nil` if there is none of version 2.3 or 2.4, or if it cannot be read.
-    private static func tag(of media: MediaBytes) -> Tag? {
-        guard let head = media.bytes(at: 0, count: 10), head.starts(with: Array("ID3".utf8)),
-            head[3] == 3 || head[3] == 4, let size = syncsafe(head[6...])
-        else { return nil }
-        let flags = head[5]
-        let end = min(10 + size, media.size)
-        var tag = Tag(bytes: media, version: head[3], frames: 10..<max(10, end))
-        // Flag 0x80, unsynchronisation, applies to the whole tag in 2.3. In 2.4 each frame has its own flag.
-        if flags & 0x80 != 0, tag.version == 3 {
-            guard size <= unsynchronisedLimit else { return nil }
-            tag.bytes = MediaBytes(synchronised(media.bytes(at: 10, upTo: Int(size))))
-            tag.frames = 0..<tag.bytes.size
-        }
-        if flags & 0x40 != 0 {
-            // Skip the extended header. Its size does not include the size field in 2.3, but does in 2.4.
-            guard let size = tag.bytes.bytes(at: tag.frames.lowerBound, count: 4) else { return nil }
-            let length = tag.version == 3 ? Int64(size.bigEndian) + 4 : syncsafe(size[...]) ?? 0
-            let start = tag.frames.lowerBound + length
-            guard tag.frames.contains(start) else { return nil }
-            tag.frames = start..<tag.frames.upperBound
-        }
-        return tag
-    }
-
-    private static func frames(of tag: Tag, in range: Range<Int64>, limit: Int = frameLimit) -> [Frame] {
-        var frames: [Frame] = []
-        var offset = range.lowerBound
-        while offset + 10 <= range.upperBound, frames.count < limit,
-            let head = tag.bytes.bytes(at: offset, count: 10), head[0] != 0
-        {
-            // Some writers of 2.4 store plain instead of syncsafe sizes. A size with a high bit set in one of its
-            // bytes must be plain.
-            let plain = Int64(head[4..<8].bigEndian)
-            let size = tag.version == 4 ? syncsafe(head[4..<8]) ?? plain : plain
-            let end = offset + 10 + size
-            guard size >= 0, end <= range.upperBound else { break }
-            let flags = tag.version == 4 ? head[9] : 0
-            // A group identifier (0x40) and the data length (0x01) precede the content (ID3v2.4.0-structure §4.1).
-            let start = offset + 10 + (flags & 0x40 == 0 ? 0 : 1) + (flags & 0x01 == 0 ? 0 : 4)
-            if start <= end {
-                frames.append(
-                    Frame(name: head[..<4], body: start..<end, isUnsynchronised: flags & 0x02 != 0))
-            }
-            offset = end
-        }
-        return frames
-    }
-
-    private static func chapter(_ frame: Frame, _ tag: Tag) -> Chapter? {
-        var (frame, tag) = (frame, tag)
-        if frame.isUnsynchronised {
-            let count = frame.body.upperBound - frame.body.lowerBound
-            guard count <= unsynchronisedLimit else { return nil }
-            tag.bytes = MediaBytes(synchronised(tag.bytes.bytes(at: frame.body.lowerBound, upTo: Int(count))))
-            frame.body = 0..<tag.bytes.size
-        }
+    private static func chapter(_ frame: ID3Tag.Frame, _ tag: ID3Tag) -> Chapter? {
+        guard let (frame, tag) = tag.synchronised(frame) else { return nil }
         // The chapter's identifier and a zero byte, then four numbers of four bytes: start and end in milliseconds,
         // then start and end as byte offsets. Only the start in milliseconds is used.
         let start = tag.bytes.bytes(at: frame.body.lowerBound, upTo: 1_024)
@@ -104,101 +26,13 @@ enum ID3Chapters {
         guard milliseconds != 0xFFFF_FFFF else { return nil }
         var chapter = Chapter(start: Double(milliseconds) / 1_000)
         let rest = frame.body.lowerBound + Int64(end) + 17..<frame.body.upperBound
-        for part in frames(of: tag, in: rest, limit: partLimit) {
+        for part in tag.frames(in: rest, limit: partLimit) {
             switch String(decoding: part.name, as: UTF8.self) {
-            case "TIT2": chapter.title = chapter.title ?? text(of: part, tag)
-            case "WXXX": chapter.link = chapter.link ?? link(of: part, tag)
+            case "TIT2": chapter.title = chapter.title ?? tag.text(of: part)
+            case "WXXX": chapter.link = chapter.link ?? tag.link(of: part)
             default: break
             }
         }
         return chapter
-    }
-
-    private static func text(of frame: Frame, _ tag: Tag) -> String? {
-        let bytes = content(of: frame, tag)
-        guard let encoding = bytes.first else { return nil }
-        return ID3Text.line(bytes.dropFirst(), encoding: encoding)
-    }
-
-    /// Returns the URL of a `WXXX` frame, which is an encoding, a description, a terminator, and the URL in Latin-1;
-    /// `nil` if it is not http or https.
-    private static func link(of frame: Frame, _ tag: Tag) -> String? {
-        let bytes = content(of: frame, tag)
-        guard let encoding = bytes.first else { return nil }
-        let address = ID3Text.afterTerminator(bytes.dropFirst(), encoding: encoding)
-        let text = String(decoding: address.prefix { $0 > 0x20 && $0 < 0x7F }, as: UTF8.self)
-        return text.hasPrefix("https://") || text.hasPrefix("http://") ? text : nil
-    }
-
-    private static func content(of frame: Frame, _ tag: Tag) -> [UInt8] {
-        let count = min(Int64(textLimit), frame.body.upperBound - frame.body.lowerBound)
-        let bytes = tag.bytes.bytes(at: frame.body.lowerBound, upTo: Int(count))
-        return frame.isUnsynchronised ? synchronised(bytes) : bytes
-    }
-
-    /// Removes the zero bytes that unsynchronisation has inserted after 0xFF.
-    private static func synchronised(_ bytes: [UInt8]) -> [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(bytes.count)
-        var isAfterFF = false
-        for byte in bytes {
-            if !isAfterFF || byte != 0 { result.append(byte) }
-            isAfterFF = byte == 0xFF
-        }
-        return result
-    }
-
-    /// Parses a number of four bytes with seven bits each; `nil` if a high bit is set.
-    private static func syncsafe(_ bytes: ArraySlice<UInt8>) -> Int64? {
-        guard bytes.prefix(4).allSatisfy({ $0 < 0x80 }) else { return nil }
-        return bytes.prefix(4).reduce(0) { $0 << 7 | Int64($1) }
-    }
-}
-
-/// Text in an ID3v2 frame or an MP4 sample.
-enum ID3Text {
-    /// Decodes a line; `nil` if it is blank.
-    ///
-    /// - Parameter encoding: 0 for Latin-1, 1 for UTF-16 with a byte order mark, 2 for UTF-16 big-endian, 3 for UTF-8.
-    static func line(_ bytes: ArraySlice<UInt8>, encoding: UInt8) -> String? {
-        var text: String
-        switch encoding {
-        case 0: text = String(String.UnicodeScalarView(bytes.prefix { $0 != 0 }.map { Unicode.Scalar($0) }))
-        case 1, 2: text = utf16(bytes)
-        default: text = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        text = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        return text.isEmpty ? nil : text
-    }
-
-    /// Decodes UTF-16 up to a terminator, as big-endian if it has no byte order mark.
-    static func utf16(_ bytes: ArraySlice<UInt8>) -> String {
-        var units: [UInt16] = []
-        var isLittle = false
-        var index = bytes.startIndex
-        if bytes.starts(with: [0xFF, 0xFE]) { isLittle = true }
-        if isLittle || bytes.starts(with: [0xFE, 0xFF]) { index += 2 }
-        while index + 1 < bytes.endIndex {
-            let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
-            let unit = isLittle ? second << 8 | first : first << 8 | second
-            if unit == 0 { break }
-            units.append(unit)
-            index += 2
-        }
-        return String(decoding: units, as: UTF16.self)
-    }
-
-    /// Returns the bytes after the first terminator, which is two zero bytes in UTF-16, otherwise one; empty if there
-    /// is none.
-    static func afterTerminator(_ bytes: ArraySlice<UInt8>, encoding: UInt8) -> ArraySlice<UInt8> {
-        guard encoding == 1 || encoding == 2 else {
-            return bytes.firstIndex(of: 0).map { bytes[($0 + 1)...] } ?? []
-        }
-        var index = bytes.startIndex
-        while index + 1 < bytes.endIndex {
-            if bytes[index] == 0, bytes[index + 1] == 0 { return bytes[(index + 2)...] }
-            index += 2
-        }
-        return []
     }
 }

@@ -27,6 +27,9 @@ package struct MediaBytes {
     func bytes(at offset: Int64, upTo count: Int) -> [UInt8] {
         bytes(at: offset, count: Int(max(0, min(Int64(count), size - offset)))) ?? []
     }
+
+    /// Returns the first `count` bytes, fewer if the file is shorter; empty after an error.
+    package func beginning(upTo count: Int) -> [UInt8] { bytes(at: 0, upTo: count) }
 }
 
 extension Collection<UInt8> {
