@@ -1,0 +1,450 @@
+internal import Platform
+internal import PodcastFeed
+package import PodcastProtocol
+internal import Transfers
+
+/// A matching of media files that other programs have downloaded with the episodes of the library. It performs no IO.
+///
+/// Each piece of evidence that a file is an episode's has a weight (`Evidence`). An episode fits if the weights of its
+/// evidence add up to `threshold` and nothing contradicts it. The file is adopted if no other episode fits nearly as
+/// well (`margin`) and no other file fits this episode better. The hard rules:
+///
+/// - A server has confirmed a size, and the file's differs clearly: not adopted.
+/// - A date in the name outside title and URL differs from the day of publication: not adopted.
+/// - The folder, the album or the name belongs to another show, or the title in the tags to another episode: not
+///   adopted.
+/// - A file of another format than the episode's name promises, or shorter than its headers say, is not adopted.
+/// - A title or file name that is not unique, short, or only similar needs further evidence.
+package struct AdoptionMatcher {
+    /// The sum of weights that an adoption needs, that of a certain one, and the distance to the next best episode.
+    static let threshold = 6
+    static let certainty = 9
+    static let margin = 3
+
+    private let shows: [AdoptableShow]
+    private let index: AdoptionIndex
+    /// The show that the user has named.
+    private let only: ShowID?
+    /// The UTC offset of this machine in seconds: some programs write its days into names.
+    private let localOffset: Int
+
+    /// - Parameters:
+    ///   - only: The show that the user has named. The other shows should be among `shows` all the same.
+    ///   - localOffset: The UTC offset of this machine in seconds.
+    package init(
+        shows: [AdoptableShow], episodes: [AdoptableEpisode], only: ShowID? = nil, localOffset: Int = 0
+    ) {
+        self.shows = shows
+        self.only = only
+        self.localOffset = localOffset
+        index = AdoptionIndex(
+            shows: shows, episodes: only.map { only in episodes.filter { $0.show == only } } ?? episodes)
+    }
+
+    /// Returns the decisions about the files, in their order.
+    package func decisions(about files: [AdoptableFile]) -> [AdoptionDecision] {
+        var decisions: [AdoptionDecision] = []
+        /// The files that fit an episode.
+        var claims: [EpisodeID: [(file: Int, match: Match)]] = [:]
+        decisions.reserveCapacity(files.count)
+        for (number, file) in files.enumerated() {
+            let (decision, match) = decision(about: file)
+            decisions.append(decision)
+            if let match, case .adopt(let episode, _) = decision {
+                claims[episode, default: []].append((number, match))
+            }
+        }
+        refuseOtherSizes(files, &decisions, &claims)
+        for (episode, claims) in claims where claims.count > 1 {
+            let best = claims.max { isBetter($1, than: $0, files) }
+            for claim in claims where claim.file != best?.file {
+                decisions[claim.file] = .duplicate(episode, of: best.map { files[$0.file].path } ?? "")
+            }
+        }
+        return decisions
+    }
+
+    /// Refuses files whose size differs clearly from the feed's, for the shows whose feed gives the sizes of nearly all
+    /// other files exactly. Shows use a title again, and the feed no longer lists the episode that had it first.
+    private func refuseOtherSizes(
+        _ files: [AdoptableFile], _ decisions: inout [AdoptionDecision],
+        _ claims: inout [EpisodeID: [(file: Int, match: Match)]]
+    ) {
+        var equal: [ShowID: Int] = [:]
+        var different: [ShowID: [(file: Int, match: Match)]] = [:]
+        for claim in claims.values.joined() {
+            let episode = index.episodes[claim.match.episode]
+            guard episode.size.source == .feed else { continue }
+            if files[claim.file].size == episode.size.bytes {
+                equal[episode.show, default: 0] += 1
+            } else if Self.differsClearly(files[claim.file].size, from: episode.size.bytes) {
+                different[episode.show, default: []].append(claim)
+            }
+        }
+        for (show, others) in different where equal[show, default: 0] >= max(5, 4 * others.count) {
+            for claim in others where claim.match.evidence.isDisjoint(with: [.record, .identifierTag]) {
+                let episode = index.episodes[claim.match.episode]
+                let sizes =
+                    "\(ByteText.size(files[claim.file].size)), the feed says \(ByteText.size(episode.size.bytes))"
+                decisions[claim.file] = .contradicted(
+                    episode.id, evidence: claim.match.phrase,
+                    contradiction: "it has \(sizes), which is right for the other files")
+                claims[episode.id]?.removeAll { $0.file == claim.file }
+            }
+        }
+    }
+
+    private func isBetter(
+        _ one: (file: Int, match: Match), than other: (file: Int, match: Match), _ files: [AdoptableFile]
+    ) -> Bool {
+        let (first, second) = (files[one.file], files[other.file])
+        if one.match.score != other.match.score { return one.match.score > other.match.score }
+        if first.size != second.size { return first.size > second.size }
+        return (first.path.utf8.count, first.path) < (second.path.utf8.count, second.path)
+    }
+
+    // MARK: One file
+
+    /// The evidence that a file is an episode's.
+    struct Match {
+        /// The index of the episode.
+        var episode: Int
+        var evidence: Set<Evidence> = []
+        var contradiction: String?
+        /// Whether the contradiction is the title in the tags, which names another episode than the file name.
+        var isTagConflict = false
+
+        var score: Int { evidence.reduce(0) { $0 + $1.weight } }
+
+        /// The evidence as a phrase, the strongest first.
+        var phrase: String {
+            let parts = evidence.sorted { ($1.weight, $0.rawValue) < ($0.weight, $1.rawValue) }
+            return parts.map(\.rawValue).joined(separator: ", ")
+        }
+    }
+
+    private func decision(about file: AdoptableFile) -> (AdoptionDecision, Match?) {
+        if file.tags.isTruncated { return (.unusable("the file is incomplete: it ends before its headers say"), nil) }
+        let matches = matches(of: file).sorted { ($0.score, $1.episode) > ($1.score, $0.episode) }
+        let possible = matches.filter { $0.contradiction == nil }
+        guard let best = possible.first, best.score >= Self.threshold, isNamed(best) else {
+            guard let near = matches.first else { return (.unknown, nil) }
+            let id = index.episodes[near.episode].id
+            if let contradiction = near.contradiction {
+                return (.contradicted(id, evidence: near.phrase, contradiction: contradiction), nil)
+            }
+            return (.weak(id, evidence: near.phrase), nil)
+        }
+        // An episode that the name means, while the tags mean another one, is a rival of that one.
+        let rivals = matches.filter {
+            $0.episode != best.episode && ($0.contradiction == nil || $0.isTagConflict)
+                && best.score - possibleScore(of: $0, beside: best) < Self.margin
+        }
+        if !rivals.isEmpty {
+            let ids = ([best] + rivals).map { index.episodes[$0.episode].id }
+            return (.ambiguous(ids, evidence: best.phrase), nil)
+        }
+        let episode = index.episodes[best.episode]
+        if episode.isComplete { return (.present(episode.id), nil) }
+        let confidence = AdoptionDecision.Confidence(
+            isCertain: best.score >= Self.certainty, evidence: best.phrase)
+        return (.adopt(episode.id, confidence), best)
+    }
+
+    /// Whether a match is more than an equal size and duration. These suffice only if the show is known, and if no
+    /// other episode of it can have the same size.
+    private func isNamed(_ match: Match) -> Bool {
+        let show = index.episodes[match.episode].show
+        return match.evidence.contains(where: \.isNaming) || !index.showsWithUnknownSizes.contains(show)
+    }
+
+    /// Returns the score that a rival would have if what is not known of it were equal as well.
+    private func possibleScore(of rival: Match, beside best: Match) -> Int {
+        let episode = index.episodes[rival.episode]
+        var score = rival.score
+        if !best.evidence.isDisjoint(with: Evidence.sizes), !episode.hasKnownSize {
+            score += Evidence.feedSize.weight
+        }
+        if best.evidence.contains(.duration), episode.duration == nil { score += Evidence.duration.weight }
+        if best.evidence.contains(.day), episode.published == nil { score += Evidence.day.weight }
+        return score
+    }
+
+    /// Returns the episodes that any evidence suggests, each once.
+    private func matches(of file: AdoptableFile) -> [Match] {
+        var found: [Int: Match] = [:]
+        let place = FilePlace(file, index)
+        for reading in NameReading.all(of: file.name) {
+            for (reading, show) in place.withoutShow(reading, index) {
+                for (episode, evidence) in limited(candidates(reading, show: show, place), reading, file) {
+                    let match = match(file, episode, [evidence], reading, show: show, place)
+                    found[episode] = Self.better(match, found[episode])
+                }
+            }
+        }
+        for (episode, evidence) in candidates(inside: file) {
+            let match = match(file, episode, [evidence], nil, show: nil, place)
+            found[episode] = Self.united(match, found[episode])
+        }
+        return Array(found.values)
+    }
+
+    /// Returns the better of two readings of one name, with the identifying evidence of both.
+    private static func better(_ new: Match, _ old: Match?) -> Match {
+        guard var old else { return new }
+        var new = new
+        switch (new.contradiction, old.contradiction) {
+        case (nil, _?), (_?, nil):
+            // A date that one reading finds in the title, and another beside it, contradicts nothing.
+            return new.contradiction == nil ? new : old
+        default: break
+        }
+        let identifying = new.evidence.union(old.evidence).filter(\.isNaming)
+        // A name that is the text itself needs no second, looser reading of it.
+        if new.score >= old.score {
+            new.evidence.formUnion(identifying.subtracting(Evidence.loose))
+            return new
+        }
+        old.evidence.formUnion(identifying.subtracting(Evidence.loose))
+        return old
+    }
+
+    /// Returns the evidence in the name and in the file together.
+    private static func united(_ inside: Match, _ name: Match?) -> Match {
+        guard var name else { return inside }
+        name.evidence.formUnion(inside.evidence)
+        name.contradiction = name.contradiction ?? inside.contradiction
+        return name
+    }
+
+    // MARK: Candidates
+
+    /// Returns the episodes that a reading of the name suggests.
+    private func candidates(
+        _ reading: NameReading, show: ShowID?, _ place: FilePlace
+    ) -> [(episode: Int, evidence: Evidence)] {
+        var found: [(Int, Evidence)] = []
+        let key = reading.key
+        var isLoose = reading.isLoose
+        if let identifier = reading.identifier {
+            let inside = ComparisonKey(identifier)
+            let named = (index.urls[inside.letters] ?? []).filter {
+                index.urlKeys[$0].agreement(withNumbersOf: inside) == .equal
+            }
+            if reading.hasWordInBrackets, !index.pathNames.contains(inside.letters) { isLoose = true }
+            found += named.map { ($0, .url) }
+        }
+        guard !key.letters.isEmpty else {
+            // Only a date is left besides the show.
+            guard let day = reading.day, !reading.isLoose else { return found }
+            let named = show.map { [$0] } ?? only.map { [$0] } ?? Array(place.shows)
+            for show in named {
+                for episode in index.byDay[AdoptionIndex.DayOfShow(show: show, day: day.number)] ?? [] {
+                    found.append((episode, .onlyDay))
+                }
+            }
+            return found
+        }
+        for episode in index.urls[key.letters] ?? [] {
+            found.append((episode, evidence(.url, key, index.urlKeys[episode], isLoose)))
+        }
+        for episode in index.names[key.letters] ?? [] where !isLoose { found.append((episode, .mountName)) }
+        // A name without the letters that are not ASCII equals the reduced title.
+        for episode in (index.titles[key.letters] ?? []) + (index.asciiTitles[key.letters] ?? []) {
+            found.append((episode, evidence(.title, key, index.titleKeys[episode], isLoose)))
+        }
+        if found.isEmpty, reading.isCut || key.count >= Self.shortestCut, !isLoose {
+            found += index.beginning(with: key.letters).map { ($0, .cutTitle) }
+        }
+        return found
+    }
+
+    /// Returns what a text with the letters of a title or URL proves, depending on its numbers.
+    private func evidence(
+        _ full: Evidence, _ name: ComparisonKey, _ known: ComparisonKey, _ isLoose: Bool
+    ) -> Evidence {
+        if isLoose { return .similar }
+        return switch known.agreement(withNumbersOf: name) {
+        case .equal: full
+        case .doubtful: .joinedNumber
+        case .different: .similar
+        }
+    }
+
+    /// Returns the candidates. If there are many, because a title or file name is common, only those with the date in
+    /// the name or with the file's size.
+    private func limited(
+        _ found: [(episode: Int, evidence: Evidence)], _ reading: NameReading, _ file: AdoptableFile
+    ) -> [(episode: Int, evidence: Evidence)] {
+        let counts = Dictionary(grouping: found, by: \.evidence).mapValues(\.count)
+        let common = Set(counts.filter { $0.value > Self.maxCandidates }.keys)
+        guard !common.isEmpty else { return found }
+        // A name that many episodes share still supports what else suggests one of them.
+        let others = Set(found.filter { !common.contains($0.evidence) }.map(\.episode))
+        let special = found.filter {
+            let episode = index.episodes[$0.episode]
+            return !common.contains($0.evidence) || others.contains($0.episode)
+                || reading.day.map { days(of: episode).contains($0.number) } ?? false
+                || episode.hasKnownSize && episode.size.bytes == file.size
+        }
+        return special.count > 2 * Self.maxCandidates ? [] : special
+    }
+
+    /// The minimum number of letters of a title that a program may have cut. gPodder cuts at 120 characters, others
+    /// later.
+    private static let shortestCut = 60
+    /// The number of episodes above which a name alone says nothing: some hosts call every file `default.mp3`.
+    private static let maxCandidates = 32
+
+    /// Returns the episodes that the file's content and the database of its program suggest.
+    private func candidates(inside file: AdoptableFile) -> [(episode: Int, evidence: Evidence)] {
+        var found: [(Int, Evidence)] = []
+        if let record = file.record {
+            found += episodes(of: record).map { ($0, .record) }
+        }
+        if let identifier = file.tags.identifier {
+            found += index.episodes(guid: identifier, url: identifier).map { ($0, .identifierTag) }
+        }
+        if let title = file.tags.title.map(ComparisonKey.init), !title.letters.isEmpty {
+            let titled = (index.titles[title.letters] ?? []).filter {
+                index.titleKeys[$0].agreement(withNumbersOf: title) == .equal
+            }
+            if titled.count <= Self.maxCandidates { found += titled.map { ($0, .titleTag) } }
+        }
+        let sized = index.sizes[file.size] ?? []
+        if sized.count <= Self.maxCandidates { found += sized.map { ($0, sizeEvidence($0)) } }
+        return found
+    }
+
+    /// Returns the episodes that another program's database means: those with the guid or URL, of its show if this
+    /// show is subscribed.
+    private func episodes(of record: ForeignRecord) -> [Int] {
+        let found = index.episodes(guid: record.guid, url: record.url)
+        guard found.count > 1 else { return found }
+        let feed = EpisodeMatcher.comparable(url: record.feed)
+        let show = shows.first { EpisodeMatcher.comparable(url: $0.url) == feed }?.id
+        let own = found.filter { index.episodes[$0].show == show }
+        return own.isEmpty ? found : own
+    }
+
+    /// Returns the one episode that another program's database means; `nil` if there is none, or more than one.
+    package func episode(of record: ForeignRecord) -> EpisodeID? {
+        let found = episodes(of: record)
+        return found.count == 1 ? index.episodes[found[0]].id : nil
+    }
+
+    private func sizeEvidence(_ episode: Int) -> Evidence {
+        let (show, size) = (index.episodes[episode].show, index.episodes[episode].size)
+        if size.source == .server { return .confirmedSize }
+        let isKnown = !index.showsWithUnknownSizes.contains(show) && size.bytes >= Self.leastTellingSize
+        let equal = index.sizes[size.bytes]?.count { index.episodes[$0].show == show }
+        return isKnown && equal == 1 ? .onlySize : .feedSize
+    }
+
+    /// The minimum size of a file, in bytes, that tells it from others of the show.
+    private static let leastTellingSize: Int64 = 1_000_000
+
+    // MARK: Evidence
+
+    /// Adds to the evidence that has led to an episode what else supports or contradicts it.
+    private func match(
+        _ file: AdoptableFile, _ number: Int, _ evidence: Set<Evidence>, _ reading: NameReading?, show: ShowID?,
+        _ place: FilePlace
+    ) -> Match {
+        let episode = index.episodes[number]
+        var match = Match(episode: number, evidence: evidence)
+        if index.sizes[file.size]?.contains(number) ?? false { match.evidence.insert(sizeEvidence(number)) }
+        if let day = reading?.day, evidence.isDisjoint(with: [.onlyDay]), days(of: episode).contains(day.number) {
+            match.evidence.insert(.day)
+        }
+        if let known = episode.duration, let own = file.tags.duration, known >= 60, abs(known - own) <= 2 {
+            match.evidence.insert(.duration)
+        }
+        if show == episode.show {
+            match.evidence.insert(.showInName)
+        } else if only == episode.show {
+            match.evidence.insert(.givenShow)
+        } else if place.shows.contains(episode.show) {
+            match.evidence.insert(.folder)
+        } else if place.albums.contains(episode.show) {
+            match.evidence.insert(.album)
+        } else if isDistinctive(number, evidence) {
+            match.evidence.insert(.distinctive)
+        }
+        match.contradiction = contradiction(file, episode, reading, show: show, place)
+        if match.contradiction == nil, hasTagOfAnother(file, episode, number) {
+            match.contradiction = "the title in its tags is that of another episode"
+            match.isTagConflict = true
+        }
+        return match
+    }
+
+    /// Whether a name is long enough to occur in one show only, and occurs once in the library.
+    private func isDistinctive(_ number: Int, _ evidence: Set<Evidence>) -> Bool {
+        if !evidence.isDisjoint(with: [.title, .cutTitle, .titleTag]) {
+            let key = index.titleKeys[number]
+            return key.count >= 20 && key.words.count >= 3 && index.titles[key.letters]?.count == 1
+        }
+        if evidence.contains(.url) {
+            let key = index.urlKeys[number]
+            let letters = key.letters.count { !$0.isNumber }
+            return (letters >= 10 || key.count >= 20) && index.urls[key.letters]?.count == 1
+        }
+        return evidence.contains(.mountName) && index.names[index.nameKeys[number].letters]?.count == 1
+            && index.nameKeys[number].count >= 20
+    }
+
+    /// Returns why the file cannot be the episode's; `nil` if nothing speaks against it.
+    private func contradiction(
+        _ file: AdoptableFile, _ episode: AdoptableEpisode, _ reading: NameReading?, show: ShowID?, _ place: FilePlace
+    ) -> String? {
+        if let show, show != episode.show { return "its name names another show" }
+        if only == nil, !place.parentShows.isEmpty, !place.parentShows.contains(episode.show) {
+            return "its folder is that of another show"
+        }
+        if only == nil, !place.albums.isEmpty, !place.albums.contains(episode.show) {
+            return "the album in its tags is another show"
+        }
+        if let day = reading?.day, episode.published != nil, !days(of: episode).contains(day.number) {
+            return "the date in its name is \(day), the episode's is \(publication(of: episode))"
+        }
+        if episode.size.source == .server, Self.differsClearly(file.size, from: episode.size.bytes) {
+            return "it has \(ByteText.size(file.size)), the server's file \(ByteText.size(episode.size.bytes))"
+        }
+        let suffix = FileName.fileExtension(of: episode.name).lowercased()
+        if !MediaContainer.fits(
+            file.format, named: NameReading.fileExtension(of: file.name), episode: suffix, url: episode.url)
+        {
+            return "its format is not that of a .\(suffix) file"
+        }
+        return nil
+    }
+
+    /// Whether the title in the tags is exactly that of another episode of the show.
+    private func hasTagOfAnother(_ file: AdoptableFile, _ episode: AdoptableEpisode, _ number: Int) -> Bool {
+        guard let title = file.tags.title.map(ComparisonKey.init), title.letters != index.titleKeys[number].letters
+        else { return false }
+        return (index.titles[title.letters] ?? []).contains { index.episodes[$0].show == episode.show }
+    }
+
+    /// Whether a size differs from a confirmed one by more than tags and covers that programs add to a file.
+    static func differsClearly(_ size: Int64, from confirmed: Int64) -> Bool {
+        let difference = size - confirmed
+        return difference < 0 ? -difference > max(64 << 10, confirmed / 100) : difference > (4 << 20) + confirmed / 50
+    }
+
+    /// The days on which an episode was published, in the time zones that programs use: the feed's, UTC, and this
+    /// machine's.
+    private func days(of episode: AdoptableEpisode) -> Set<Int64> {
+        guard let published = episode.published else { return [] }
+        return Set(
+            [episode.publishedOffset, 0, localOffset].compactMap {
+                GregorianDay(seconds: published, offset: $0)?.number
+            })
+    }
+
+    private func publication(of episode: AdoptableEpisode) -> String {
+        episode.published.flatMap { GregorianDay(seconds: $0, offset: episode.publishedOffset)?.description }
+            ?? "unknown"
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Platform
+
+/// One way to read the name of a downloaded file: the text that may be a title or the name in the media URL, and the
+/// parts that a program has put around it.
+struct NameReading: Equatable {
+    var key: ComparisonKey
+    /// A date in the name outside the text.
+    var day: GregorianDay?
+    /// The text in brackets at the end, without them: the id in the names of yt-dlp.
+    var identifier: String?
+    /// Whether a number was removed that may be part of the title: a counter of copies at the end or a track number at
+    /// the start. The text then needs further evidence.
+    var isLoose = false
+    /// Whether the text in brackets may be a word of the title, unless it is the name in a media URL.
+    var hasWordInBrackets = false
+    /// Whether a program has cut the text and put a digest after it.
+    var isCut = false
+
+    /// Returns the ways to read a name, those that change it least first.
+    static func all(of fileName: String) -> [NameReading] {
+        let stem = stem(of: fileName)
+        var texts = [Text(stem)]
+        if let decoded = stem.removingPercentEncoding, decoded != stem { texts.append(Text(decoded)) }
+        for step in [withoutDigest, withoutBrackets, withoutDate, withoutCounter, withoutTrack] {
+            texts += texts.compactMap(step)
+        }
+        var seen: Set<String> = []
+        return texts.compactMap { text in
+            let reading = NameReading(
+                key: ComparisonKey(text.text), day: text.day, identifier: text.identifier, isLoose: text.isLoose,
+                hasWordInBrackets: text.hasWordInBrackets, isCut: text.isCut)
+            let isNew = seen.insert("\(reading.key.letters)|\(text.day?.number ?? -1)|\(text.isLoose)").inserted
+            return isNew ? reading : nil
+        }
+    }
+
+    /// Returns the name without its extension. A query that a program has stored with the name is removed as well.
+    static func stem(of fileName: String) -> String {
+        isMedia(fileName) ? FileName.stem(ofFile: withoutQuery(fileName)) : fileName
+    }
+
+    /// Returns the extension of a file name in lower case, without the query.
+    static func fileExtension(of fileName: String) -> String {
+        FileName.fileExtension(of: withoutQuery(fileName)).lowercased()
+    }
+
+    static func isMedia(_ fileName: String) -> Bool { isMedia(fileExtension: fileExtension(of: fileName)) }
+
+    private static func isMedia(fileExtension suffix: String) -> Bool {
+        MediaType.mediaExtensions.contains(suffix) && MediaType.extensions[suffix]?.major != .other
+    }
+
+    /// Removes a query after the extension of media: `a.mp3?token=1`. A title may have a question mark of its own.
+    private static func withoutQuery(_ fileName: String) -> String {
+        guard let mark = fileName.firstIndex(of: "?") else { return fileName }
+        let name = String(fileName[..<mark])
+        return isMedia(fileExtension: FileName.fileExtension(of: name).lowercased()) ? name : fileName
+    }
+
+    // MARK: Steps
+
+    /// A name during the removal of its parts.
+    private struct Text {
+        var text: String
+        var day: GregorianDay?
+        var identifier: String?
+        var isLoose = false
+        var hasWordInBrackets = false
+        var isCut = false
+
+        init(_ text: String) { self.text = text }
+
+        func replacing(_ text: some StringProtocol) -> Text {
+            var copy = self
+            copy.text = FileName.trimmedSpace(String(text))
+            return copy
+        }
+    }
+
+    /// Removes `_` and an MD5 digest at the end, which AntennaPod puts after a title that it has cut.
+    private static func withoutDigest(_ text: Text) -> Text? {
+        guard let underscore = text.text.lastIndex(of: "_") else { return nil }
+        let digest = text.text[underscore...].dropFirst()
+        guard digest.count == 32, digest.allSatisfy({ $0.isHexDigit }) else { return nil }
+        var result = text.replacing(text.text[..<underscore])
+        result.isCut = true
+        return result
+    }
+
+    private static func withoutBrackets(_ text: Text) -> Text? {
+        guard text.text.hasSuffix("]"), let open = text.text.lastIndex(of: "["), open > text.text.startIndex else {
+            return nil
+        }
+        var result = text.replacing(text.text[..<open])
+        let inside = String(text.text[text.text.index(after: open)...].dropLast())
+        result.identifier = inside
+        // An id has no spaces, and digits or both cases; `[bonus]` belongs to the title.
+        let isID =
+            !inside.contains(" ")
+            && (inside.contains(where: \.isNumber) || inside.contains { "-_".contains($0) }
+                || inside.contains(where: \.isUppercase) && inside.contains(where: \.isLowercase))
+        result.hasWordInBrackets = !isID
+        return result.text.isEmpty ? nil : result
+    }
+
+    /// Removes the first date: year, month and day, with or without separators, and a time of day after it.
+    private static func withoutDate(_ text: Text) -> Text? {
+        let bytes = Array(text.text.utf8)
+        for start in bytes.indices.dropLast(7) where start == 0 || !isDigit(bytes[start - 1]) {
+            guard let (day, end) = date(in: bytes, at: start) else { continue }
+            let before = String(decoding: bytes[..<start], as: UTF8.self)
+            let after = String(decoding: bytes[end...], as: UTF8.self)
+            var result = text.replacing("\(before) \(after)")
+            result.day = day
+            return result
+        }
+        return nil
+    }
+
+    private static func date(in bytes: [UInt8], at start: Int) -> (GregorianDay, end: Int)? {
+        var index = start
+        func number(_ count: Int) -> Int? {
+            guard index + count <= bytes.count, bytes[index..<index + count].allSatisfy(isDigit) else { return nil }
+            defer { index += count }
+            return bytes[index..<index + count].reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        }
+        func separator() -> UInt8? {
+            guard index < bytes.count, "-_. ".utf8.contains(bytes[index]) else { return nil }
+            defer { index += 1 }
+            return bytes[index]
+        }
+        guard let year = number(4), (1990...2100).contains(year) else { return nil }
+        let mark = separator()
+        guard let month = number(2), separator() == mark, let number = number(2),
+            let day = GregorianDay(year: year, month: month, day: number)
+        else { return nil }
+        let end = index
+        // A time of day, `T0800` or `-080000`, is removed with the date if it is one.
+        if index < bytes.count, "Tt-_ ".utf8.contains(bytes[index]) {
+            let digits = bytes[(index + 1)...].prefix { isDigit($0) }
+            if digits.count == 4 || digits.count == 6, digits.first.map({ $0 <= UInt8(ascii: "2") }) ?? false {
+                return (day, index + 1 + digits.count)
+            }
+        }
+        guard end == bytes.count || !isDigit(bytes[end]) else { return nil }
+        return (day, end)
+    }
+
+    /// Removes a counter of copies: ` (2)`, `-1`, `_2`, `.1`.
+    private static func withoutCounter(_ text: Text) -> Text? {
+        var rest = text.text[...]
+        let isBracketed = rest.hasSuffix(")")
+        if isBracketed { rest = rest.dropLast() }
+        let digits = rest.reversed().prefix { $0.isASCII && $0.isNumber }.count
+        guard (1...2).contains(digits) else { return nil }
+        rest = rest.dropLast(digits)
+        guard let mark = rest.last, isBracketed ? mark == "(" : "-_.".contains(mark) else { return nil }
+        var result = text.replacing(rest.dropLast())
+        result.isLoose = true
+        return result.text.isEmpty ? nil : result
+    }
+
+    /// Removes a track number: `012 - `, `12. `, `03_`.
+    private static func withoutTrack(_ text: Text) -> Text? {
+        let digits = text.text.prefix { $0.isASCII && $0.isNumber }
+        guard (1...4).contains(digits.count) else { return nil }
+        let rest = text.text.dropFirst(digits.count).drop { " -_.)".contains($0) }
+        guard rest.count < text.text.count - digits.count, !rest.isEmpty else { return nil }
+        var result = text.replacing(rest)
+        result.isLoose = true
+        return result
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}
