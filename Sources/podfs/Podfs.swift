@@ -37,7 +37,7 @@ struct Podfs: AsyncParsableCommand {
                 name: "Downloads",
                 subcommands: [
                     DownloadCommand.self, StatusCommand.self, SuspendCommand.self, ResumeCommand.self,
-                    CancelCommand.self, EvictCommand.self, EventsCommand.self, PublishCommand.self,
+                    CancelCommand.self, EvictCommand.self, AdoptCommand.self, EventsCommand.self, PublishCommand.self,
                 ]),
             CommandGroup(
                 name: "Players and other devices",

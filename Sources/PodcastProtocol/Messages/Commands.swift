@@ -2,7 +2,7 @@ internal import Foundation
 package import Transfers
 
 /// The version of the protocol, which must be the same in the client and the daemon.
-package let protocolVersion = 4
+package let protocolVersion = 5
 
 /// The first message of a client.
 package struct Hello: Sendable, Codable, Equatable {
@@ -148,6 +148,9 @@ package enum Command: Sendable, Codable, Equatable {
     /// Compares an episode's file in the archive with the library, because a mount could not open it. If it cannot be
     /// read now, the episode is fetched from its server from now on. The reply is `done`.
     case examineArchived(episode: EpisodeID)
+    /// Adds a file to the archive as the file of an episode. A file with an absolute path is copied; one with a path
+    /// relative to the archive folder is in it, and stays there. The reply is `adopted`.
+    case adopt(episode: EpisodeID, path: String, size: Int64)
     /// Records the facts that determine the bytes of an episode's file in the folder `Tagged`. Sizes are in bytes. The
     /// reply is `taggedFile`.
     case setTaggedFile(
@@ -197,6 +200,8 @@ package enum Reply: Sendable, Codable, Equatable {
     case resumeData(ResumeData?)
     /// The number of the file's version.
     case taggedFile(version: Int)
+    /// The file's path in the archive folder.
+    case adopted(path: String)
 }
 
 // The values of replies, for callers that expect one kind; `nil` for a reply of another kind.
@@ -225,6 +230,7 @@ extension Reply {
     package var found: (shows: [FoundShow], problems: [String])? {
         if case .found(let shows, let problems) = self { (shows, problems) } else { nil }
     }
+    package var adopted: String? { if case .adopted(let path) = self { path } else { nil } }
     package var sync: SyncStatus? { if case .sync(let status) = self { status } else { nil } }
 }
 

@@ -55,6 +55,9 @@ extension OpenFolder {
             if !isPlaced { unlinkat(folder.descriptor, partial, 0) }
         }
         do {
+            guard try FileState(of: file).size == source.size else {
+                throw ArchiveError.refused("\(source.path): its size has changed")
+            }
             let sha256 = try FileCopy.copy(
                 file, size: source.size, to: FileDescriptor(rawValue: copy), progress: progress)
             if let expected = source.sha256, expected != sha256 { throw ArchiveError.damaged }

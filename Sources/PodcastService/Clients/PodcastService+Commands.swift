@@ -78,6 +78,7 @@ extension PodcastService {
             try await archive.examine(episode)
             mover.folderMayHaveChanged()
             return .done
+        case .adopt(let episode, let path, let size): return try await archive.adopt(path, size: size, as: episode)
         case .setTaggedFile(let episode, let rendition, let tagSize, let fingerprint, let skipped, let total):
             let content = TaggedFile.Content(
                 rendition: rendition, tagSize: tagSize, fingerprint: fingerprint, skipped: skipped, total: total)

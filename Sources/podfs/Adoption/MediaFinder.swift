@@ -1,0 +1,188 @@
+import CLinux
+import Foundation
+import Glibc
+import Platform
+import PodcastFeed
+import PodcastLibrary
+import Transfers
+
+/// A search for media files below a folder. It follows no symbolic link, does not enter mounts of podfs, and changes
+/// nothing.
+struct MediaFinder {
+    /// A media file, and the device and inode by which a second name of it is recognized.
+    private struct Inode: Hashable {
+        var device: dev_t
+        var inode: ino_t
+    }
+
+    /// The files found, and those that cannot be used, with the reason.
+    private(set) var files: [AdoptableFile] = []
+    private(set) var problems: [(path: String, reason: String)] = []
+    /// The number of files that are not media.
+    private(set) var others = 0
+    /// The number of files that podfs uses already.
+    private(set) var known = 0
+
+    private let root: String
+    private let name: String
+    /// The absolute paths of folders that are not searched, such as podfs's own cache.
+    private let excluded: Set<String>
+    /// Whether a path below the root is not searched.
+    private let isKnown: (String) -> Bool
+    private let progress: (Int) -> Void
+    private var seen: Set<Inode> = []
+
+    /// - Parameters:
+    ///   - root: The absolute path of the folder.
+    ///   - isKnown: Whether a file is in use by podfs already.
+    ///   - progress: Called with the number of files found so far.
+    init(
+        root: String, excluding excluded: Set<String>, isKnown: @escaping (String) -> Bool,
+        progress: @escaping (Int) -> Void
+    ) {
+        self.root = root
+        self.excluded = excluded
+        self.isKnown = isKnown
+        self.progress = progress
+        name = root.split(separator: "/").last.map(String.init) ?? "/"
+    }
+
+    /// Searches the folder. Throws if it cannot be read at all.
+    mutating func run() throws {
+        var status = stat()
+        guard stat(root, &status) == 0 else { throw CommandError(.failed, "\(root): \(errnoText())") }
+        guard clinux_is_directory(status.st_mode) != 0 else { throw CommandError(.failed, "\(root) is not a folder") }
+        // A stack of folders rather than a recursion: a hostile tree may be thousands of folders deep.
+        var folders: [(path: String, device: dev_t)] = [("", status.st_dev)]
+        var isFirst = true
+        while let folder = folders.popLast() {
+            guard let entries = entries(of: folder.path) else {
+                if isFirst { throw CommandError(.failed, "\(root) cannot be read: \(errnoText())") }
+                problems.append((folder.path, "the folder cannot be read: \(errnoText())"))
+                continue
+            }
+            isFirst = false
+            var below: [(path: String, device: dev_t)] = []
+            for name in entries.sorted() where !name.hasPrefix(".") {
+                let path = folder.path.isEmpty ? name : "\(folder.path)/\(name)"
+                if let found = examine(path, parent: folder.device) { below.append(found) }
+            }
+            folders += below.reversed()
+        }
+    }
+
+    /// Returns the names in a folder; `nil` if it cannot be read, with the reason in errno.
+    private mutating func entries(of folder: String) -> [String]? {
+        let path = absolute(folder)
+        guard !excluded.contains(path) else { return [] }
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (folder.isEmpty ? 0 : O_NOFOLLOW))
+        guard descriptor >= 0 else { return nil }
+        guard let stream = fdopendir(descriptor) else {
+            close(descriptor)
+            return nil
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let bytes = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: UInt8.self, capacity: 256) { start in
+                    Array(UnsafeBufferPointer(start: start, count: strnlen(start, 255)))
+                }
+            }
+            guard let name = String(validating: bytes, as: UTF8.self) else {
+                problems.append((below(folder, String(decoding: bytes, as: UTF8.self)), "its name is not UTF-8"))
+                continue
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    private func below(_ folder: String, _ name: String) -> String { folder.isEmpty ? name : "\(folder)/\(name)" }
+
+    private func absolute(_ path: String) -> String {
+        path.isEmpty ? root : root == "/" ? "/" + path : "\(root)/\(path)"
+    }
+
+    /// Examines an entry: adds a media file to `files`, and returns a folder to search.
+    private mutating func examine(_ path: String, parent: dev_t) -> (path: String, device: dev_t)? {
+        var status = stat()
+        guard lstat(absolute(path), &status) == 0 else {
+            problems.append((path, errnoText()))
+            return nil
+        }
+        if clinux_is_directory(status.st_mode) != 0 {
+            // Only a mount has another device than its parent.
+            if status.st_dev != parent, MountEntry.at(absolute(path))?.isPodfs ?? false { return nil }
+            return (path, status.st_dev)
+        }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        guard AdoptableFile.mayBeMedia(name) else {
+            others += 1
+            return nil
+        }
+        if status.st_mode & S_IFMT == S_IFLNK {
+            problems.append((path, "it is a symbolic link: the file that it leads to is not looked at"))
+        } else if status.st_mode & S_IFMT != S_IFREG {
+            others += 1
+        } else if !seen.insert(Inode(device: status.st_dev, inode: status.st_ino)).inserted {
+            problems.append((path, "it is a second name of a file listed above"))
+        } else if isKnown(path) {
+            known += 1
+        } else {
+            read(path, name: name)
+        }
+        return nil
+    }
+
+    private mutating func read(_ path: String, name: String) {
+        let descriptor = open(absolute(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return problems.append((path, "it cannot be read: \(errnoText())")) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return problems.append((path, errnoText())) }
+        let size = Int64(status.st_size)
+        let media = MediaBytes(size: size) { offset, count in
+            [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+                let count = retryingInterrupts { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
+                filled = max(0, count)
+            }
+        }
+        let hasExtension = !NSString(string: name).pathExtension.isEmpty
+        switch MediaFileFacts(media) {
+        case .empty: problems.append((path, "it is empty"))
+        case .document(let document):
+            // Many files without an extension are texts.
+            if hasExtension { problems.append((path, "it is \(document), not media")) } else { others += 1 }
+        case .media(let format):
+            guard hasExtension || format != nil else { return others += 1 }
+            var folders = [self.name]
+            folders += path.split(separator: "/").dropLast().map(String.init)
+            files.append(
+                AdoptableFile(path: path, folders: folders, size: size, format: format, tags: MediaTags(of: media)))
+            progress(files.count)
+        }
+    }
+}
+
+/// The kind of a file according to its beginning.
+private enum MediaFileFacts {
+    case empty
+    /// A document, with an article.
+    case document(String)
+    /// Media, of this format if it is known.
+    case media(MediaFormat?)
+
+    init(_ media: MediaBytes) {
+        let head = media.beginning(upTo: BodyContent.searchWindow)
+        guard !head.isEmpty else {
+            self = .empty
+            return
+        }
+        switch BodyContent(head, isWhole: Int64(head.count) == media.size, searches: true) {
+        case .document(let document): self = .document(document.rawValue)
+        case .media(let format): self = .media(format)
+        case .binary, nil: self = .media(nil)
+        }
+    }
+}
