@@ -265,8 +265,8 @@ import Transfers
     }
 
     @Test func distanceCountsEdits() {
-        #expect(SettingText.distance("kitten", "sitting") == 3)
-        #expect(SettingText.distance("", "abc") == 3 && SettingText.distance("abc", "") == 3)
-        #expect(SettingText.distance("é", "e") == 1)
+        #expect(LikelyName.distance(Array("kitten"), Array("sitting")) == 3)
+        #expect(LikelyName.distance([], Array("abc")) == 3 && LikelyName.distance(Array("abc"), []) == 3)
+        #expect(LikelyName.distance(Array("é"), Array("e")) == 1)
     }
 }

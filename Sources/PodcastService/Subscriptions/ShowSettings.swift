@@ -61,7 +61,7 @@ package struct ShowSettingChange: Sendable, Equatable {
 
     private static func unknown(_ key: String) -> ShowSettingError {
         let keys = ShowSettingKey.allCases.map(\.rawValue)
-        let guess = SettingText.nearest(to: String(key.prefix(64)), in: keys).map { "; did you mean '\($0)'?" }
+        let guess = LikelyName.nearest(to: String(key.prefix(64)), in: keys).map { "; did you mean '\($0)'?" }
         return ShowSettingError(
             message: "a show has no setting '\(PlainText.excerpt(key))'"
                 + (guess ?? "; there are \(keys.joined(separator: ", "))"))

@@ -78,7 +78,7 @@ struct PathResolver {
         let folded = FileName.folded(name)
         let equal = folders.filter { FileName.folded($0.name) == folded }
         if let found = equal.first, equal.count == 1 { return (found.id, found.name) }
-        let partial = name.isEmpty ? [] : folders.filter { FileName.folded($0.name).contains(folded) }
+        let partial = name.isEmpty ? [] : folders.filter { LikelyName.contains(name, in: $0.name) }
         if let found = partial.first, partial.count == 1, matching == .part { return (found.id, found.name) }
         throw CommandError(.failed, "there is no show '\(name)'" + Self.hint(name, partial, folders))
     }
@@ -93,7 +93,7 @@ struct PathResolver {
             let more = partial.count > shownNames ? ", and others" : ""
             return "; \(partial.count) shows have this in their names: \(names)\(more)"
         }
-        let suggestion = partial.first?.name ?? nearest(to: name, in: all.map(\.name))
+        let suggestion = partial.first?.name ?? LikelyName.nearest(to: name, in: all.map(\.name))
         return suggestion.map { "; did you mean '\($0)'?" } ?? "; see: podfs list"
     }
 
@@ -113,20 +113,13 @@ struct PathResolver {
             return own == folded || FileName.stem(ofFile: own) == folded
         }
         if let found = matches.first, matches.count == 1 { return found.id }
-        let suggestion = Self.nearest(to: name, in: entries.prefix(Self.comparedNames).map(\.name))
+        let suggestion = LikelyName.nearest(to: name, in: entries.prefix(Self.comparedNames).map(\.name))
         let hint = suggestion.map { "did you mean '\($0)'?" } ?? "see: podfs list '\(show.name)'"
         throw CommandError(.failed, "'\(show.name)' has no episode '\(name)'; \(hint)")
     }
 
     /// The maximum number of episodes searched for a similar name: the edit distance is slow to compute.
     private static let comparedNames = 1_000
-
-    /// Returns the name with the smallest edit distance, ignoring case; `nil` if none is similar.
-    private static func nearest(to name: String, in names: [String]) -> String? {
-        SettingText.nearest(to: FileName.folded(name), in: names.map(FileName.folded)).flatMap { found in
-            names.first { FileName.folded($0) == found }
-        }
-    }
 
     // MARK: Paths
 

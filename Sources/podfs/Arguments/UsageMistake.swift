@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import PodcastService
+import PodcastLibrary
 
 /// The error message for a command line that cannot be parsed: the mistake, and a suggestion or the command's usage.
 ///
@@ -49,7 +49,7 @@ struct UsageMistake {
         }
         let place = path.joined(separator: " ")
         let synonym = path.count == 1 ? synonyms[word.lowercased()] : nil
-        guard let meant = synonym ?? SettingText.nearest(to: word.lowercased(), in: commands) else {
+        guard let meant = synonym ?? LikelyName.nearest(to: word.lowercased(), in: commands) else {
             return "there is no command '\(place) \(word)'; see: \(place) --help"
         }
         return "there is no command '\(place) \(word)'; did you mean '\(place) \(meant)'?"

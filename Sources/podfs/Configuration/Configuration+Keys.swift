@@ -127,7 +127,7 @@ extension Configuration {
             candidates = keys.compactMap { key in key.lastIndex(of: ".").map { String(key[..<$0]) } }
         }
         let guess =
-            SettingText.nearest(to: entry.path, in: candidates).map { "; did you mean \"\($0)\"?" }
+            LikelyName.nearest(to: entry.path, in: candidates).map { "; did you mean \"\($0)\"?" }
             ?? "; see podfs.conf(5)"
         return "unknown key \"\(entry.path)\"\(guess)"
     }

@@ -28,7 +28,7 @@ enum EpisodeSetting: Equatable, CustomStringConvertible {
             self = .position(seconds)
         case let key:
             let keys = ["played", "position", "pinned"]
-            let near = SettingText.nearest(to: key, in: keys).map { "; did you mean '\($0)'?" } ?? ""
+            let near = LikelyName.nearest(to: key, in: keys).map { "; did you mean '\($0)'?" } ?? ""
             throw Self.refused(assignment, "an episode has played, pinned (true or false) and position=H:MM:SS" + near)
         }
     }
