@@ -36,7 +36,7 @@ package final class FeedParser {
     /// The size in bytes of the blocks passed to the scanner, which buffers an incomplete token until the next block.
     private static let blockSize = 64 * 1024
     /// The number of bytes searched for a web page's title.
-    private static let pageSize = 64 * 1024
+    private static let pageSize = 512 * 1024
 
     /// - Parameters:
     ///   - contentType: The value of the response's Content-Type field, for its `charset`.
@@ -98,7 +98,9 @@ package final class FeedParser {
         do {
             switch phase {
             case .undecided: throw DocumentError.Problem.empty
-            case .html(let page): throw DocumentError.Problem.html(title: DocumentHead.htmlTitle(page))
+            case .html(let page):
+                throw DocumentError.Problem.html(
+                    title: DocumentHead.htmlTitle(page), feeds: FeedLink.all(in: page, base: base))
             case .other(let beginning): throw DocumentError.Problem.notXML(beginning: beginning)
             case .json(let bytes):
                 guard kind == .feed else { throw DocumentError.Problem.json("") }

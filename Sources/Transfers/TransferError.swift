@@ -34,10 +34,13 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
     package var code: Code
     /// A description of the failure in one line, for `user.podfs.error` and `.status`.
     package var message: String
+    /// Whether a certificate was rejected: the address and the network are then not at fault.
+    package let isCertificate: Bool
 
-    package init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String, isCertificate: Bool = false) {
         self.code = code
         self.message = message
+        self.isCertificate = isCertificate
     }
 
     package var description: String { message }

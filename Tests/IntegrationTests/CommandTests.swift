@@ -94,6 +94,55 @@ import Testing
         #expect(feed["next"] is NSNull)
     }
 
+    @Test func aWebPageLeadsToTheFeedThatItNames() async throws {
+        let feeds = try Feeds()
+        let feed = FeedBuilder.show("Owls", episodes: 2, length: 100_000) { feeds.server.url("/\($0).mp3") }
+        feeds.server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        func page(_ links: [(path: String, title: String)]) -> Resource {
+            let links = links.map {
+                "<link rel=\"alternate\" type=\"application/rss+xml\" title=\"\($0.title)\" href=\"\($0.path)\">"
+            }
+            return Resource(
+                text: "<!doctype html><html><head><title>The owls</title>\(links.joined())</head></html>",
+                contentType: "text/html")
+        }
+        feeds.server.serve("/owls", page([("/feed.xml", "Owls")]))
+        feeds.server.serve("/both", page([("/feed.xml", "Owls"), ("/video.xml", "Owls in pictures")]))
+        feeds.server.serve("/loop", page([("/loop", "Loop")]))
+        let several = try await feeds.home.run("subscribe", feeds.server.url("/both"))
+        #expect(several.exitCode == 1)
+        #expect(
+            several.error.contains(
+                "it names 2 feeds: \(feeds.server.url("/feed.xml")) (“Owls”), "
+                    + "\(feeds.server.url("/video.xml")) (“Owls in pictures”)"), "\(several.error)")
+        let loop = try await feeds.home.run("subscribe", feeds.server.url("/loop"))
+        #expect(loop.exitCode == 1)
+        #expect(loop.error.contains("this is a web page"), "\(loop.error)")
+        let found = try await feeds.home.run("search", feeds.server.url("/both"))
+        #expect(found.output == "1. Owls\n2. Owls in pictures\n", "\(found.error)")
+        let subscribed = try await feeds.home.run("subscribe", feeds.server.url("/owls"))
+        #expect(subscribed.output == "Owls: 2 episodes\n", "\(subscribed.error)")
+        #expect(
+            try await feeds.home.run("search", feeds.server.url("/feed.xml")).output
+                == "1. Owls: 2 episodes (subscribed as 'Owls')\n")
+        #expect(
+            try await feeds.home.run("subscribe", feeds.server.url("/owls")).error
+                .contains("already subscribed as 'Owls'"))
+    }
+
+    @Test func allSettingsOfAShowArePrinted() async throws {
+        let show = try await MountedShow(configuration: "auto_download = 2\n", isMounted: false)
+        let before = try await show.home.run("set", MountedShow.show).output
+        #expect(before.contains("auto_download=2 (default)\n"))
+        #expect(before.contains("keep=all (default)\n"))
+        #expect(before.contains("names.template={date} {title} (default)\n"))
+        _ = try await show.home.run("set", MountedShow.show, "keep=20 episodes", "tags=birds")
+        let after = try await show.home.run("set", MountedShow.show).output
+        #expect(after.contains("keep=20 episodes\n"))
+        #expect(after.contains("tags=birds\n"))
+        #expect(after.split(separator: "\n").count == before.split(separator: "\n").count)
+    }
+
     @Test func unsuitableMountPointsAreRefused() async throws {
         let show = try await MountedShow(isMounted: false)
         let file = try show.home.directory.write("file", text: "x")
@@ -102,7 +151,7 @@ import Testing
         let cases = [
             (show.home.directory.file("missing"), "does not exist; create it first: mkdir -p"),
             (file, "is not a folder"),
-            (show.home.directory.file("full"), "is not empty"),
+            (show.home.directory.file("full"), "is not empty (it has 'x')"),
         ]
         for (path, says) in cases {
             let result = try await show.home.run("mount", path)

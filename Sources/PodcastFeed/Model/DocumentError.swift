@@ -11,8 +11,8 @@ package struct DocumentError: Error, Equatable, CustomStringConvertible {
     package enum Problem: Error, Equatable {
         /// No bytes, or nothing but white space.
         case empty
-        /// A web page, with its title; `nil` if it has none.
-        case html(title: String?)
+        /// A web page, with its title, `nil` if it has none, and the feeds that it names.
+        case html(title: String?, feeds: [FeedLink] = [])
         /// A feed in place of a list of subscriptions, with its title; `nil` if it has none.
         case feed(title: String?)
         /// XML with another root element than expected.
@@ -44,7 +44,11 @@ package struct DocumentError: Error, Equatable, CustomStringConvertible {
             return isFeed
                 ? "the document is empty: check the feed's URL, or try again later"
                 : "the file is empty: export the subscriptions again"
-        case .html(let title):
+        case .html(let title, let feeds) where isFeed && !feeds.isEmpty:
+            let list = feeds.map { $0.url + Self.quoted($0.title) }.joined(separator: ", ")
+            return "this is a web page\(Self.quoted(title)), \(other); it names "
+                + (feeds.count == 1 ? "the feed \(list)" : "\(feeds.count) feeds: \(list)")
+        case .html(let title, _):
             let advice = isFeed ? "look for the feed's own URL on that page" : "download the OPML file itself"
             return "this is a web page\(Self.quoted(title)), \(other): \(advice)"
         case .feed(let title):

@@ -131,7 +131,8 @@ package enum Command: Sendable, Codable, Equatable {
     case continueTask(ResumeData)
     /// Acknowledges all events up to this sequence number, inclusive, for a background session.
     case acknowledge(through: Int64)
-    /// Searches the podcast catalogues for at most `limit` shows. Stores nothing.
+    /// Searches the podcast catalogues for at most `limit` shows. For an address, returns the feed at it, or the feeds
+    /// that the web page at it names. Stores nothing.
     case search(term: String, limit: Int)
     /// Searches like `search`, and creates rows in the library for the results. A row is removed a day after the show
     /// was last found or used.

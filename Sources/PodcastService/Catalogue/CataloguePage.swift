@@ -48,14 +48,23 @@ package enum CataloguePage: Sendable, Equatable {
 
     /// The sites of players that publish no feed addresses, so that only a search by name finds the feed.
     private static let closedHosts: Set = [
-        "open.spotify.com", "music.amazon.com", "www.audible.com", "music.youtube.com", "www.youtube.com",
-        "youtube.com",
-        "www.deezer.com", "pca.st", "play.pocketcasts.com", "castbox.fm", "overcast.fm",
+        "open.spotify.com", "music.amazon.com", "www.audible.com", "www.deezer.com", "pca.st", "play.pocketcasts.com",
+        "castbox.fm", "overcast.fm",
     ]
 
-    /// Returns advice on an address at one of `closedHosts`; `nil` for any other.
+    /// The hosts of YouTube, whose feeds have no files.
+    private static let videoHosts: Set = [
+        "www.youtube.com", "youtube.com", "m.youtube.com", "music.youtube.com", "youtu.be",
+    ]
+
+    /// Returns advice on an address at one of these hosts; `nil` for any other.
     static func advice(on text: String) -> String? {
-        guard let host = (try? WebAddress(text))?.host, closedHosts.contains(host) else { return nil }
+        guard let host = (try? WebAddress(text))?.host else { return nil }
+        if videoHosts.contains(host) {
+            return "\(host) plays its videos itself, and has no podcast feeds: if the show has a feed elsewhere, "
+                + "podfs search NAME finds it"
+        }
+        guard closedHosts.contains(host) else { return nil }
         return "\(host) has pages of shows, not their feeds: find the feed with podfs search NAME"
     }
 }

@@ -69,6 +69,7 @@ extension PodcastService {
             return try await tasks.cancelTask(episode, producesResumeData: producesResumeData, for: client)
         case .continueTask(let data): return try tasks.continueTask(data, for: client)
         case .acknowledge(let sequence): return try tasks.acknowledge(sequence, for: client)
+        case .search(let term, _) where term.contains("://"): return try await subscriptions.feeds(at: term)
         case .search(let term, let limit): return try await searches.search(term, limit: limit)
         case .searchFolder(let term): return .foundFolders(try await searches.searchFolder(term))
         case .fetchShow(let podcast): return try await found.fetchShow(podcast)

@@ -169,7 +169,7 @@ struct FeedFetcher: Sendable {
         } catch is TransferError where parser?.isFull ?? false {
             // The size limit was reached: the parser has all bytes that it accepts, and marks the feed as truncated.
         } catch let error as TransferError {
-            let isAway = error.code == .unreachable || error.code == .timedOut
+            let isAway = (error.code == .unreachable || error.code == .timedOut) && !error.isCertificate
             let advice = isAway ? "; check the address and the network" : ""
             throw FetchFailure(
                 status: head?.status, message: "\(address.visible): \(error.message)\(advice)",
@@ -196,6 +196,9 @@ struct FeedFetcher: Sendable {
             found.document = document
         } catch let error as DocumentError {
             found.problem = FetchFailure(status: head.status, message: "\(address.visible): \(error)")
+            if case .html(_, let feeds) = error.problem {
+                found.problem?.page = FetchFailure.Page(feeds: feeds, space: head.space)
+            }
         }
         return found
     }
@@ -224,6 +227,14 @@ struct FeedFetcher: Sendable {
 
 /// The failure of a feed fetch.
 struct FetchFailure: Error, Sendable, CustomStringConvertible {
+    /// A web page in place of a feed.
+    struct Page: Sendable {
+        /// The feeds that the page names.
+        var feeds: [FeedLink]
+        /// The address space from which the page came; no feed that it names may be in a more private one.
+        var space: AddressSpace?
+    }
+
     /// The status of the response, if there was one.
     var status: Int?
     /// The message, one line.
@@ -236,6 +247,8 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var code: TransferError.Code?
     /// The head of the response, if its status is the failure: it may contain Retry-After.
     var head: ResponseHead?
+    /// The web page that was received.
+    var page: Page?
 
     var description: String { message }
 }

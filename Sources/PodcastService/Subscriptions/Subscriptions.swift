@@ -34,7 +34,17 @@ final class Subscriptions: ServicePart {
 
     func subscribe(_ url: String, name: String?) async throws -> Reply {
         let (url, reach) = try await feedAddress(url)
-        let address = PrivateAddress(url)
+        do {
+            return try await subscribe(PrivateAddress(url), name: name, reach: reach)
+        } catch let failure as FetchFailure {
+            // The web page of a show names its feed. A page that this one names in place of a feed is not followed.
+            guard let page = failure.page, page.feeds.count == 1, let feed = page.feeds.first else { throw failure }
+            try Self.checkAddress(feed.url)
+            return try await subscribe(PrivateAddress(feed.url), name: name, reach: page.space ?? .public)
+        }
+    }
+
+    private func subscribe(_ address: PrivateAddress, name: String?, reach: AddressSpace?) async throws -> Reply {
         if let known = try library.podcast(url: address.url), !known.ephemeral {
             guard let given = address.credentials, given != credentials[known.id] else {
                 throw Self.alreadySubscribed(known.name)

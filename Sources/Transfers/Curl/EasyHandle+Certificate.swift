@@ -11,7 +11,9 @@ extension EasyHandle {
     /// Returns the error of an exchange that ended because the certificate of the server or the proxy was rejected.
     func certificateFailure() -> (error: TransferError, isTransient: Bool) {
         // There is advice if the system has no CA certificates. A retry succeeds once they are installed.
-        if let advice = network.authorities.advice { return (TransferError(.unreachable, advice), true) }
+        if let advice = network.authorities.advice {
+            return (TransferError(.unreachable, advice, isCertificate: true), true)
+        }
         var (host, proxy) = (0, 0)
         ccurl_get_long(pointer, CURLINFO_SSL_VERIFYRESULT, &host)
         ccurl_get_long(pointer, CURLINFO_PROXY_SSL_VERIFYRESULT, &proxy)
@@ -19,7 +21,8 @@ extension EasyHandle {
         let rejection = CertificateRejection(verifyResult: proxy != 0 ? proxy : host)
         let advice = rejection.isUnknownAuthority ? network.authorities.adviceOnUnknownAuthority : nil
         let reason = rejection.reason + (advice.map { "; " + $0 } ?? "")
-        return (TransferError(.unreachable, "the certificate of \(owner) is not trusted: \(reason)"), false)
+        let message = "the certificate of \(owner) is not trusted: \(reason)"
+        return (TransferError(.unreachable, message, isCertificate: true), false)
     }
 }
 

@@ -43,9 +43,8 @@ enum MountPoint {
             throw CommandError(.failed, "\(folder) cannot be read: \(error.localizedDescription)")
         }
         guard names.isEmpty else {
-            throw CommandError(
-                .failed,
-                "\(folder) is not empty (\(names.count) names, '\(names[0])' among them): mount on an empty folder")
+            let found = names.count == 1 ? "it has '\(names[0])'" : "\(names.count) names, '\(names[0])' among them"
+            throw CommandError(.failed, "\(folder) is not empty (\(found)): mount on an empty folder")
         }
         guard access("/dev/fuse", F_OK) == 0 else {
             throw CommandError(

@@ -33,11 +33,13 @@ struct DownloadCommand: PodfsCommand {
         let installation = try Installation()
         let library = try installation.existingLibrary()
         let episodes = try episodes(PathResolver(library: library))
-        let missing = try episodes.filter { try library.episode(id: $0)?.complete != true }
+        let missing = try episodes.filter { try library.entry(id: $0)?.complete != true }
         if missing.isEmpty {
             let all = episodes.count == 1 ? "the episode is" : "all \(episodes.count) episodes are"
             return report.print(episodes.isEmpty ? "there is no episode to download" : "\(all) downloaded already")
         }
+        // The daemon needs seconds to begin thousands of downloads.
+        if missing.count >= Self.many { report.print("ordering \(ReportText.count(missing.count, "episode"))") }
         let problems =
             try await wait
             ? DownloadWait(installation: installation, episodes: episodes).run()
@@ -49,6 +51,9 @@ struct DownloadCommand: PodfsCommand {
         for problem in problems { Terminal.error(problem) }
         try ExitCode.check(failures: problems.count, of: episodes.count)
     }
+
+    /// The number of episodes from which the command says what it orders before it has been ordered.
+    private static let many = 100
 
     /// Returns the episodes to download, each once. Some may be complete already.
     private func episodes(_ resolver: PathResolver) throws -> [EpisodeID] {

@@ -10,14 +10,14 @@ struct SearchCommand: PodfsCommand {
         abstract: "Search the catalogues for shows, and subscribe to one of them.",
         discussion: """
             Searches the iTunes Search API, and the Podcast Index if a key is configured; see podfs.conf(5). Results and their \
-            numbers are cached for an hour.
+            numbers are cached for an hour. For the address of a web page, lists the feeds that the page names.
 
             Examples:
               podfs search history of rome
               podfs search history of rome --subscribe 2
             """)
 
-    @Argument(help: "Words of the title, or of the author's name.")
+    @Argument(help: "Words of the title, or of the author's name; or the address of a web page.")
     var term: [String]
 
     @Flag(help: "Print JSON.")
@@ -42,7 +42,7 @@ struct SearchCommand: PodfsCommand {
     }
 
     func perform() async throws {
-        let term = term.joined(separator: " ")
+        let term = Self.address(self.term) ?? self.term.joined(separator: " ")
         let installation = try Installation()
         let (shows, problems) = try await installation.perform(.search(term: term, limit: Self.results), \.found)
         for problem in problems { Terminal.error("warning: \(problem)") }
@@ -60,6 +60,14 @@ struct SearchCommand: PodfsCommand {
                 Terminal.print("\(indent)\(number). \(Self.line(show))")
             }
         }
+    }
+
+    /// Returns the address that the words are; `nil` for a search.
+    private static func address(_ words: [String]) -> String? {
+        guard words.count == 1, words[0].contains("/"), let address = try? FeedArgument.address(words[0]),
+            address.contains("://")
+        else { return nil }
+        return address
     }
 
     private func subscribe(

@@ -14,7 +14,7 @@ struct SetCommand: PodfsCommand {
             A show: auto_download and auto_download_order, _title, _min_duration, _max_duration, _types; keep, \
             names.template, tags, transfers.rate_limit, user_agent, archive; see podfs.conf(5). KEY= removes the show's \
             own value. \
-            Without KEY=VALUE the show's own values are printed.
+            Without KEY=VALUE all values are printed, with (default) where the show has none of its own.
             prefer=ENCODING chooses among the encodings of new episodes: audio/opus, video, '<=96k'.
             A narrower keep removes episodes at once and prints their number; it needs --yes if any of them is cached or played. \
             With a wider keep the episodes that the feed lists return under their previous names.
@@ -46,7 +46,10 @@ struct SetCommand: PodfsCommand {
         let library = try installation.existingLibrary()
         switch try PathResolver(library: library).resolve(path) {
         case .show(let id):
-            if assignments.isEmpty { return Self.print(try library.shownSettings(of: id)) }
+            if assignments.isEmpty {
+                let own = try library.shownSettings(of: id)
+                return ShowSettingList.lines(own, try installation.configuration()).forEach { Terminal.print($0) }
+            }
             let marks = try assignments.compactMap { try Mark($0) }
             let settings = assignments.filter { assignment in !Mark.Key.allCases.contains { $0.starts(assignment) } }
             if !settings.isEmpty {
@@ -77,11 +80,6 @@ struct SetCommand: PodfsCommand {
     /// Returns the text that reports the assignments. A removed value is shown as `KEY as in the configuration`.
     private static func changes(_ assignments: [String]) -> String {
         assignments.map { $0.hasSuffix("=") ? "\($0.dropLast()) as in the configuration" : $0 }.joined(separator: ", ")
-    }
-
-    private static func print(_ settings: [String: String]) {
-        if settings.isEmpty, Terminal.isInteractive { Terminal.print("no settings of its own; see podfs.conf(5)") }
-        for (key, value) in settings.sorted(by: { $0.key < $1.key }) { Terminal.print("\(key)=\(value)") }
     }
 
     private func printChange(_ change: KeepChange) {

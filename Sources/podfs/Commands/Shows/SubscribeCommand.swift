@@ -7,6 +7,7 @@ struct SubscribeCommand: PodfsCommand {
         commandName: "subscribe",
         abstract: "Add shows by the addresses of their feeds.",
         discussion: """
+            A web page that names one feed leads to it; if it names several, they are listed.
             Prints the folder's name and the number of episodes. A search result can also be given as its folder.
 
             A user name and password in an address (https://user:password@host/feed.xml) are stored in a separate file that \
@@ -19,7 +20,7 @@ struct SubscribeCommand: PodfsCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The address of a feed (https:// may be left out), or of a show's page at Apple Podcasts.", valueName: "url"
+            "The address of a feed (https:// may be left out), or of a show's web page.", valueName: "url"
         ))
     var urls: [String]
 
