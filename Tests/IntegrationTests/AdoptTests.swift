@@ -103,6 +103,20 @@ import Testing
         #expect(result.count == 5, "\(result.keys)")
     }
 
+    @Test func anArchiveThatIsAwayIsReportedOnce() async throws {
+        for number in 1...3 { try write("Episode \(number).mp3", content(number)) }
+        #expect(rename(archive, archive + ".away") == 0)
+        let result = try await adopt()
+        #expect(result.exitCode == 1)
+        #expect(result.error.split(separator: "\n").count == 1, "\(result.error)")
+        #expect(result.output == "0 files adopted, 3 failed\n")
+        let json = try results(try await adopt("--json"))
+        #expect(json.values.compactMap { $0["result"] as? String } == ["failed", "failed", "failed"])
+        // Once the folder is there, the same command succeeds.
+        #expect(rename(archive + ".away", archive) == 0)
+        #expect(try await adopt().output.hasSuffix("3 files adopted\n"))
+    }
+
     @Test func thousandsOfFilesAreLookedThrough() async throws {
         for number in 1...3_000 { try write("\(number) of another show.mp3", Array(content(1).prefix(600))) }
         try write("Episode 2.mp3", content(2))

@@ -11,6 +11,8 @@ extension Archive {
     func adopt(_ path: String, size: Int64, as episode: EpisodeID) async throws -> Reply {
         guard let row = try library.episode(id: episode) else { throw LibraryError.noSuchEpisode(episode) }
         if row.complete { throw Failure(message: "the episode is downloaded already") }
+        // A person who runs the command again may have attached the disk.
+        if state.writeProblem != nil { await check() }
         do {
             if path.hasPrefix("/") {
                 return .adopted(path: try await store(fileAt: path, size: size, of: episode).path)

@@ -57,7 +57,10 @@ struct Adoption {
                 }
                 progress.clear()
             } else if case .adopt = decision, let stop {
-                failure = stop
+                tally.count(decision, hasFailed: true)
+                // People have read the reason once.
+                if print.isJSON { print.line(file.path, decision, path, size: file.size, failure: stop.message) }
+                continue
             }
             tally.count(decision, hasFailed: failure != nil)
             print.line(file.path, decision, path, size: file.size, failure: failure?.message)
