@@ -9,12 +9,6 @@ import Transfers
 /// A search for media files below a folder. It follows no symbolic link, does not enter mounts of podfs, and changes
 /// nothing.
 struct MediaFinder {
-    /// A media file, and the device and inode by which a second name of it is recognized.
-    private struct Inode: Hashable {
-        var device: dev_t
-        var inode: ino_t
-    }
-
     /// The files found, and those that cannot be used, with the reason.
     private(set) var files: [AdoptableFile] = []
     private(set) var problems: [(path: String, reason: String)] = []
@@ -30,7 +24,6 @@ struct MediaFinder {
     /// Whether a path below the root is not searched.
     private let isKnown: (String) -> Bool
     private let progress: (Int) -> Void
-    private var seen: Set<Inode> = []
 
     /// - Parameters:
     ///   - root: The absolute path of the folder.
@@ -125,8 +118,6 @@ struct MediaFinder {
             problems.append((path, "it is a symbolic link: the file that it leads to is not looked at"))
         } else if status.st_mode & S_IFMT != S_IFREG {
             others += 1
-        } else if !seen.insert(Inode(device: status.st_dev, inode: status.st_ino)).inserted {
-            problems.append((path, "it is a second name of a file listed above"))
         } else if isKnown(path) {
             known += 1
         } else {
