@@ -57,7 +57,10 @@ let package = Package(
 
         // The parsers of feeds, the library, and the pages made from it.
         target("PodcastFeed", ["Platform"], resources: [.embedInCode("Resources/entities.txt")]),
-        target("PodcastLibrary", ["PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CLinux", grdb]),
+        target(
+            "PodcastLibrary",
+            ["PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CLinux", grdb],
+            resources: [.embedInCode("Schema/schema.sql"), .embedInCode("Views/view_changes.sql")]),
         target(
             "PodcastPages",
             [

@@ -257,7 +257,7 @@ enum EpisodeSQL {
     static let alternateKind = 0
     static let transcriptKind = 1
     static let chapterKind = 2
-    /// The value of `buried` in the row of an alternate; see `Schema.episodes`.
+    /// The value of `buried` in the row of an alternate; see `schema.sql`.
     static let alternate = 2
 
     /// The SQL expression for an episode's size: the size that a server has confirmed for the file that the feed
