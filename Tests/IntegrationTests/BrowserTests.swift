@@ -104,13 +104,6 @@ struct BrowserTests {
             try await browser.open(Self.page(show))
             return try await browser.value("document.querySelectorAll('.cached').length", as: Int.self) == 2
         }
-        // The page of each view is marked as the current one in its navigation.
-        for view in [".latest.html", ".in-progress.html", ".unplayed.html", ".downloaded.html"] {
-            try await browser.open("\(show.mount.mountPoint)/\(view)")
-            let current =
-                "document.querySelector('nav [aria-current]').textContent===document.querySelector('h1').textContent"
-            #expect(try await browser.value(current, as: Bool.self), "\(view)")
-        }
         // The page of all shows links to the page of a new view, whose episodes link to the show's folder.
         let set = try await show.home.run("view", "set", "50% of #1?", "downloaded=true")
         #expect(set.output == "50% of #1?: downloaded=true: 2 episodes\n", "\(set.error)")

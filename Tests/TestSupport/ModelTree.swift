@@ -41,7 +41,6 @@ package struct ModelTree: Sendable {
 
     private static let fixed = [
         ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml", ".status.html", "index.html",
-        ".latest.html", ".in-progress.html", ".unplayed.html", ".downloaded.html",
     ]
 
     // MARK: Names
@@ -302,8 +301,6 @@ package struct ModelTree: Sendable {
             return ModelNode(file: inode, .judged { [self] in judgeStatusJSON($0) }, modified: always)
         case ".status.html":
             return ModelNode(file: inode, .judged { [self] in judgeStatusPage($0) }, modified: always)
-        case ".latest.html", ".in-progress.html", ".unplayed.html", ".downloaded.html":
-            return ModelNode(file: inode, .judged { Self.judgeView($0) }, modified: always)
         case "index.html":
             return ModelNode(file: inode, .judged { [self] in judgeShelf($0) }, modified: .between(0, .max))
         case ".subscriptions.opml":

@@ -13,10 +13,6 @@ enum FixedFile: Int64, CaseIterable, Sendable {
     case subscriptions = 6
     case statusPage = 7
     case shelf = 8
-    case latest = 9
-    case inProgress = 10
-    case unplayed = 11
-    case downloaded = 12
 
     var name: String {
         switch self {
@@ -27,18 +23,6 @@ enum FixedFile: Int64, CaseIterable, Sendable {
         case .subscriptions: ".subscriptions.opml"
         case .statusPage: ".status.html"
         case .shelf: "index.html"
-        case .latest, .inProgress, .unplayed, .downloaded: view?.file ?? ""
-        }
-    }
-
-    /// The list of episodes on the file's page; `nil` for other files.
-    fileprivate var view: ViewKind? {
-        switch self {
-        case .latest: .latest
-        case .inProgress: .inProgress
-        case .unplayed: .unplayed
-        case .downloaded: .downloaded
-        default: nil
         }
     }
 
@@ -54,8 +38,6 @@ enum FixedFile: Int64, CaseIterable, Sendable {
         case .status: GeneratedContent(Array(try mount.statusReport().text.utf8))
         case .statusJSON: GeneratedContent(try mount.statusReport().jsonBytes)
         case .statusPage: GeneratedContent(try mount.statusPage().bytes)
-        case .latest, .inProgress, .unplayed, .downloaded:
-            GeneratedContent(try view.map { try mount.viewPage($0).bytes } ?? [])
         case .subscriptions: GeneratedContent(try mount.subscriptions.render(mount))
         case .shelf: GeneratedContent(try mount.shelfPage().bytes)
         case .noMedia, .trackerIgnore: GeneratedContent([])
@@ -65,7 +47,7 @@ enum FixedFile: Int64, CaseIterable, Sendable {
     /// Returns the time that is both the file's mtime and its ctime, in seconds of Unix time.
     fileprivate func moment(_ mount: PodcastFilesystem) -> Int64 {
         switch self {
-        case .status, .statusJSON, .statusPage, .shelf, .latest, .inProgress, .unplayed, .downloaded: mount.now
+        case .status, .statusJSON, .statusPage, .shelf: mount.now
         case .subscriptions: mount.subscriptions.moment ?? mount.started
         case .noMedia, .trackerIgnore: mount.started
         }
@@ -150,21 +132,8 @@ extension PodcastFilesystem {
         shelf.inProgress = try library.episodesInProgress(limit: Shelf.inProgressLimit)
         shelf.latest = try library.newestEpisodes(limit: Shelf.latestLimit)
         shelf.titles = try library.titles(limit: Shelf.titleLimit)
-        shelf.views = try library.views().filter { !ViewKind.hasPage(named: $0.folder.name) }
-            .map { ($0.folder.name, $0.count) }
+        shelf.views = try library.views().map { ($0.folder.name, $0.count) }
         return ShelfPage(shelf)
-    }
-
-    fileprivate func viewPage(_ view: ViewKind) throws -> ViewPage {
-        let episodes =
-            switch view {
-            case .latest: try library.newestEpisodes(limit: ViewKind.loadLimit)
-            case .inProgress: try library.episodesInProgress(limit: ViewKind.loadLimit)
-            case .unplayed: try library.unplayedEpisodes(limit: ViewKind.loadLimit)
-            case .downloaded: try library.cachedEpisodes(limit: ViewKind.loadLimit)
-            }
-        let shows = try library.podcasts().map { ($0.id, $0) }
-        return ViewPage(view, episodes, shows: Dictionary(shows, uniquingKeysWith: { first, _ in first }))
     }
 
     fileprivate func statusReport() throws -> StatusReport {

@@ -47,16 +47,6 @@ extension Library {
         try shelf("ORDER BY e.moment DESC, e.id DESC LIMIT ?", [limit])
     }
 
-    /// Returns the newest unplayed episodes.
-    package func unplayedEpisodes(limit: Int) throws -> [ShelfEpisode] {
-        try shelf("AND e.played = 0 ORDER BY e.moment DESC, e.id DESC LIMIT ?", [limit])
-    }
-
-    /// Returns the completely cached episodes, newest first.
-    package func cachedEpisodes(limit: Int) throws -> [ShelfEpisode] {
-        try shelf("AND r.complete = 1 ORDER BY e.moment DESC, e.id DESC LIMIT ?", [limit])
-    }
-
     /// Returns the first episodes of a view, in its order.
     package func shelf(of view: ViewID, limit: Int) throws -> [ShelfEpisode] {
         // CROSS JOIN keeps SQLite from reordering the tables, so that it reads the view's rows in their order and stops

@@ -18,7 +18,7 @@ package struct Shelf: Sendable {
     package var latest: [ShelfEpisode] = []
     /// The titles for the search, newest first.
     package var titles: [TitleEntry] = []
-    /// The names of the views that have no page in the mount's root, with their numbers of episodes.
+    /// The names of the views, with their numbers of episodes.
     package var views: [(name: String, count: Int)] = []
 
     package init(_ shows: [Podcast], newest: [ShowID: Int64]) {

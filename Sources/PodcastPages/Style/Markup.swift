@@ -90,10 +90,7 @@ struct Markup: ExpressibleByStringInterpolation, Sendable {
     }
 
     /// The files of the pages in the mount's root, with their titles in the navigation.
-    static let pages =
-        [("index.html", "Shows")] + ViewKind.allCases.map { ($0.file, $0.title) } + [
-            (".status.html", "Transfers")
-        ]
+    static let pages = [("index.html", "Shows"), (".status.html", "Transfers")]
 
     /// Returns the links to the pages in the mount's root.
     ///

@@ -101,7 +101,7 @@ struct ViewPlaylistFile: GeneratedFile {
     }
 }
 
-/// A view's episodes as a page for a browser, in the view's order. The page shows the first `ViewKind.limit` of them.
+/// A view's episodes as a page for a browser, in the view's order. The page shows the first `ViewPage.limit` of them.
 struct ViewPageFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -112,7 +112,7 @@ struct ViewPageFile: GeneratedFile {
         guard let view = try mount.library.viewFolder(id: node.view) else { return nil }
         let shows = try mount.library.podcasts().map { ($0.id, $0) }
         let page = ViewPage(
-            folder: view.name, try mount.library.shelf(of: view.id, limit: ViewKind.loadLimit),
+            folder: view.name, try mount.library.shelf(of: view.id, limit: ViewPage.loadLimit),
             shows: Dictionary(shows, uniquingKeysWith: { first, _ in first }))
         return Rendering(GeneratedContent(page.bytes), modified: mount.now, changed: mount.now)
     }
