@@ -42,6 +42,7 @@ let package = Package(
         .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev", "fuse3"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        .systemLibrary(name: "CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CLinux", cSettings: [.define("PODFS_COMMIT", to: "\"\(commit)\"")]),
@@ -59,7 +60,7 @@ let package = Package(
         target("PodcastFeed", ["Platform"], resources: [.embedInCode("Resources/entities.txt")]),
         target(
             "PodcastLibrary",
-            ["PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CLinux", grdb],
+            ["PodcastFeed", "PodcastProtocol", "Transfers", "Platform", "CLinux", "CPCRE2", grdb],
             resources: [.embedInCode("Schema/schema.sql"), .embedInCode("Views/view_changes.sql")]),
         target(
             "PodcastPages",

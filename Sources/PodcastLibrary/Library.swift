@@ -13,7 +13,7 @@ package import Transfers
 /// https://www.sqlite.org/wal.html).
 ///
 /// Thread-safe. Calls block for the duration of a query (fractions of a millisecond) or of a merge (seconds for a feed
-/// of tens of thousands of items). Errors are `LibraryError`, or `ViewError` for a view's name, key or value.
+/// of tens of thousands of items). Errors are `LibraryError`, or `SettingError` for a view's name, key or value.
 package final class Library: Sendable {
     /// The version of the schema, stored as `PRAGMA user_version`.
     package static let schemaVersion = Schema.version

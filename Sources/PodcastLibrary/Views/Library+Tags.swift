@@ -23,16 +23,16 @@ package struct Tag: Sendable, Equatable {
 
     /// Checks whether a text can be a tag. A tag is also the name of a folder, so it must be a valid folder name.
     ///
-    /// - Throws: `ViewError` if it cannot.
-    package static func check(_ name: String) throws(ViewError) {
+    /// - Throws: `SettingError` if it cannot.
+    package static func check(_ name: String) throws(SettingError) {
         guard let reason = FileName.objection(to: name) else { return }
-        throw ViewError(message: "'\(PlainText.excerpt(name))' cannot be a tag: \(reason)")
+        throw SettingError(message: "'\(PlainText.excerpt(name))' cannot be a tag: \(reason)")
     }
 
     /// Parses a comma-separated list of tags. Duplicates, ignoring case, are omitted.
     ///
-    /// - Throws: `ViewError` for a text that cannot be a tag, or for too many tags.
-    package static func list(_ text: String) throws(ViewError) -> [String] {
+    /// - Throws: `SettingError` for a text that cannot be a tag, or for too many tags.
+    package static func list(_ text: String) throws(SettingError) -> [String] {
         var seen: Set<String> = []
         var tags: [String] = []
         for part in text.split(separator: ",") {
@@ -41,7 +41,7 @@ package struct Tag: Sendable, Equatable {
             try check(tag)
             if seen.insert(FileName.folded(tag)).inserted { tags.append(tag) }
         }
-        if tags.count > maxPerShow { throw ViewError(message: "a show can have \(maxPerShow) tags at most") }
+        if tags.count > maxPerShow { throw SettingError(message: "a show can have \(maxPerShow) tags at most") }
         return tags
     }
 

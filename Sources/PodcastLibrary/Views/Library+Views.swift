@@ -99,8 +99,8 @@ extension Library {
     /// Changes a view, or creates one that does not exist.
     ///
     /// - Parameter assignments: `KEY=VALUE`, or `KEY=` to remove a condition. Other keys keep their values.
-    /// - Throws: `ViewError` for an invalid name, key or value, and if this version cannot read the view's definition;
-    ///   nothing is then changed.
+    /// - Throws: `SettingError` for an invalid name, key or value, and if this version cannot read the view's
+    ///   definition; nothing is then changed.
     @discardableResult
     package func setView(named name: String, _ assignments: [String], now: Int64) throws -> ViewFolder {
         let name = FileName.normalized(name)
@@ -111,7 +111,7 @@ extension Library {
             var definition = ViewDefinition()
             if let known {
                 guard let stored = try? ViewDefinition(lines: known[1]) else {
-                    throw ViewError(
+                    throw SettingError(
                         message: "the view '\(PlainText.excerpt(name))' has conditions of a newer podfs: "
                             + "update podfs, or remove the view (podfs view remove) and create it again")
                 }
@@ -130,7 +130,7 @@ extension Library {
                     arguments: [name, folded, definition.lines, now])
                 id = ViewID(db.lastInsertedRowID)
                 guard id.rawValue <= Self.maxView else {
-                    throw ViewError(message: "no more views can be created: change an existing one")
+                    throw SettingError(message: "no more views can be created: change an existing one")
                 }
             }
             try materializedViews.rebuild(id, db, now: now)
@@ -144,13 +144,13 @@ extension Library {
     /// Removes a view, ignoring the case of its name.
     ///
     /// - Returns: The name of the view's folder.
-    /// - Throws: `ViewError` if there is no such view.
+    /// - Throws: `SettingError` if there is no such view.
     package func removeView(named name: String) throws -> String {
         try write { db in
             let found = try String.fetchOne(
                 db, sql: "DELETE FROM view WHERE folded = ? RETURNING name", arguments: [FileName.folded(name)])
             guard let found else {
-                throw ViewError(message: "there is no view '\(PlainText.excerpt(name))'; see: podfs view list")
+                throw SettingError(message: "there is no view '\(PlainText.excerpt(name))'; see: podfs view list")
             }
             materializedViews.invalidate()
             return found
@@ -170,13 +170,14 @@ extension Library {
     private static func checkNew(_ name: String, _ folded: String, _ db: Database) throws {
         let shown = PlainText.excerpt(name)
         if let reason = FileName.objection(to: name) {
-            throw ViewError(message: "'\(shown)' cannot be the name of a view: \(reason)")
+            throw SettingError(message: "'\(shown)' cannot be the name of a view: \(reason)")
         }
         if try isShow(folded, db) {
-            throw ViewError(message: "'\(shown)' is the name of a show: choose another name for the view")
+            throw SettingError(message: "'\(shown)' is the name of a show: choose another name for the view")
         }
         if try folded == "index.html" || isOtherFolder(folded, db) {
-            throw ViewError(message: "'\(shown)' cannot be the name of a view: podfs has a folder or file of this name")
+            throw SettingError(
+                message: "'\(shown)' cannot be the name of a view: podfs has a folder or file of this name")
         }
     }
 

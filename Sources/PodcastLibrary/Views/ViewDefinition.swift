@@ -1,12 +1,5 @@
 internal import Platform
 
-/// The error for a rejected tag, or for a rejected name, key or value of a view. `message` is one line with the reason
-/// and with what to write instead.
-package struct ViewError: Error, Sendable, Equatable, CustomStringConvertible {
-    package let message: String
-    package var description: String { message }
-}
-
 /// The definition of a view, a folder of the episodes that satisfy the user's conditions: the conditions, the order of
 /// the episodes and their maximum number. Pure.
 ///
@@ -68,15 +61,10 @@ package enum ViewKey: String, CaseIterable, Sendable {
 }
 
 extension ViewDefinition {
-    /// The allowed values of `limit`.
-    private static let limits = 1...100_000
-    /// The maximum size of the regular expression for `title`, in bytes of UTF-8.
-    private static let titleLimit = 500
-
     /// Parses a definition stored as `lines`.
     ///
-    /// - Throws: `ViewError` for a line that this version does not understand.
-    init(lines: String) throws(ViewError) {
+    /// - Throws: `SettingError` for a line that this version does not understand.
+    init(lines: String) throws(SettingError) {
         for line in lines.split(separator: "\n") { try set(String(line)) }
     }
 
@@ -107,95 +95,43 @@ extension ViewDefinition {
 
     /// Sets one key by an assignment `KEY=VALUE`; `KEY=` removes the condition, or restores the default of
     /// `order` or `limit`.
-    package mutating func set(_ assignment: String) throws(ViewError) {
-        guard let equals = assignment.firstIndex(of: "=") else {
-            throw ViewError(
-                message: "'\(PlainText.excerpt(assignment))' is not a setting: write KEY=VALUE, such as unplayed=true")
-        }
-        let name = FileName.trimmedSpace(String(assignment[..<equals]))
-        let value = FileName.trimmedSpace(String(assignment[assignment.index(after: equals)...]))
-        guard let key = ViewKey(rawValue: name) else {
+    package mutating func set(_ assignment: String) throws(SettingError) {
+        let assignment = try Assignment(assignment, example: "such as unplayed=true")
+        guard let key = ViewKey(rawValue: assignment.key) else {
             let keys = ViewKey.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ViewError(message: "a view has no key '\(PlainText.excerpt(name))'; the keys are \(keys)")
+            throw SettingError(
+                message: "a view has no key '\(PlainText.excerpt(assignment.key))'; the keys are \(keys)")
         }
-        if value.unicodeScalars.contains(where: FileName.isForbidden) {
-            throw Self.refused(key, value, "text on one line, without control characters")
-        }
-        try set(key, value)
+        _ = try assignment.line()
+        try set(key, assignment.value.isEmpty ? nil : assignment)
     }
 
-    private mutating func set(_ key: ViewKey, _ value: String) throws(ViewError) {
+    /// - Parameter new: The assignment; `nil` to remove the condition, or to restore the default.
+    private mutating func set(_ key: ViewKey, _ new: Assignment?) throws(SettingError) {
         switch key {
         case .unplayed, .inProgress, .downloaded, .pinned:
-            guard let flag = Flag(rawValue: key.rawValue) else { return }
-            switch value.lowercased() {
-            case "": flags[flag] = nil
-            case "true": flags[flag] = true
-            case "false": flags[flag] = false
-            default: throw Self.refused(key, value, "true or false")
-            }
+            if let flag = Flag(rawValue: key.rawValue) { flags[flag] = try new?.flag() }
         case .tag:
-            let list = try Self.list(key, value)
+            let list = try Self.list(new)
             for tag in list { try Tag.check(tag) }
             tags = list
-        case .show: shows = try Self.list(key, value)
-        case .title: title = value.isEmpty ? nil : try Self.pattern(key, value)
-        case .type: medium = try Self.choice(key, value)
-        case .newerThan: newerThan = try Self.duration(key, value)
-        case .olderThan: olderThan = try Self.duration(key, value)
-        case .minDuration: minDuration = try Self.duration(key, value)
-        case .maxDuration: maxDuration = try Self.duration(key, value)
-        case .order: order = try Self.choice(key, value) ?? .newest
+        case .show: shows = try Self.list(new)
+        case .title: title = try new?.pattern()
+        case .type: medium = try new?.choice()
+        case .newerThan: newerThan = try new?.seconds()
+        case .olderThan: olderThan = try new?.seconds()
+        case .minDuration: minDuration = try new?.seconds()
+        case .maxDuration: maxDuration = try new?.seconds()
+        case .order: order = try new?.choice() ?? .newest
         case .limit:
-            if value.isEmpty {
-                limit = Self.standardLimit
-            } else if value.lowercased() == "none" {
-                limit = nil
-            } else {
-                guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(value),
-                    Self.limits.contains(number)
-                else {
-                    throw Self.refused(
-                        key, value,
-                        "a whole number from \(Self.limits.lowerBound) to \(Self.limits.upperBound), or none")
-                }
-                limit = number
-            }
+            guard let new else { return limit = Self.standardLimit }
+            limit = new.value.lowercased() == "none" ? nil : try new.number(in: 1...100_000, ", or none")
         }
     }
 
-    private static func list(_ key: ViewKey, _ value: String) throws(ViewError) -> [String] {
-        guard let names = NameList.names(value) else { throw refused(key, value, "a closing double quote") }
+    private static func list(_ assignment: Assignment?) throws(SettingError) -> [String] {
+        guard let assignment else { return [] }
+        guard let names = NameList.names(assignment.value) else { throw assignment.refused("a closing double quote") }
         return names
-    }
-
-    private static func choice<Value: RawRepresentable & CaseIterable>(
-        _ key: ViewKey, _ value: String
-    ) throws(ViewError) -> Value? where Value.RawValue == String {
-        if value.isEmpty { return nil }
-        guard let choice = Value(rawValue: value.lowercased()) else {
-            throw refused(key, value, "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "))
-        }
-        return choice
-    }
-
-    private static func duration(_ key: ViewKey, _ value: String) throws(ViewError) -> Int64? {
-        if value.isEmpty { return nil }
-        guard let seconds = DurationText.seconds(value) else { throw refused(key, value, DurationText.forms) }
-        return seconds
-    }
-
-    private static func pattern(_ key: ViewKey, _ value: String) throws(ViewError) -> TitlePattern {
-        guard value.utf8.count <= titleLimit else { throw refused(key, value, "at most \(titleLimit) bytes") }
-        do {
-            return try TitlePattern(value)
-        } catch {
-            throw ViewError(
-                message: "\(key.rawValue)='\(PlainText.excerpt(value))' is not a regular expression: \(error.message)")
-        }
-    }
-
-    private static func refused(_ key: ViewKey, _ value: String, _ allowed: String) -> ViewError {
-        ViewError(message: "\(key.rawValue)='\(PlainText.excerpt(value))' cannot be set: expected \(allowed)")
     }
 }

@@ -18,11 +18,6 @@ package struct AutoDownloadRules: Sendable, Equatable {
         case full, trailer, bonus
     }
 
-    /// The error thrown for a value that is not allowed. The message says which values are allowed.
-    package struct Rejection: Error {
-        package let message: String
-    }
-
     package private(set) var order: Order?
     /// The pattern that titles have to match.
     package private(set) var title: TitlePattern?
@@ -47,35 +42,19 @@ package struct AutoDownloadRules: Sendable, Equatable {
     }
 
     /// Sets the value of one of the keys `auto_download_…`; other keys are ignored.
-    package mutating func set(_ key: ShowSettingKey, _ value: String) throws(Rejection) {
+    package mutating func set(_ key: ShowSettingKey, _ new: Assignment) throws(SettingError) {
         switch key {
-        case .autoDownloadOrder:
-            guard let order = Order(rawValue: value.lowercased()) else {
-                throw Rejection(message: "newest or oldest_unplayed")
-            }
-            self.order = order
-        case .autoDownloadTitle:
-            do throws(ViewError) {
-                title = try TitlePattern(value)
-            } catch {
-                throw Rejection(message: "a regular expression, but \(error.message)")
-            }
-        case .autoDownloadMinDuration: minDuration = try Self.seconds(value)
-        case .autoDownloadMaxDuration: maxDuration = try Self.seconds(value)
+        case .autoDownloadOrder: order = try new.choice()
+        case .autoDownloadTitle: title = try new.pattern()
+        case .autoDownloadMinDuration: minDuration = try new.seconds()
+        case .autoDownloadMaxDuration: maxDuration = try new.seconds()
         case .autoDownloadTypes:
-            let types = value.lowercased().split(separator: ",").map {
+            let types = new.value.lowercased().split(separator: ",").map {
                 EpisodeType(rawValue: $0.trimmingCharacters(in: .whitespaces))
             }
-            guard !types.isEmpty, types.allSatisfy({ $0 != nil }) else {
-                throw Rejection(message: "a list of full, trailer and bonus")
-            }
+            guard !types.isEmpty, !types.contains(nil) else { throw new.refused("a list of full, trailer and bonus") }
             self.types = Set(types.compactMap(\.self))
-        case .autoDownload, .rateLimit, .nameTemplate, .keep, .userAgent, .tags, .prefer, .share, .archive: break
+        default: break
         }
-    }
-
-    private static func seconds(_ value: String) throws(Rejection) -> Int64 {
-        guard let seconds = DurationText.seconds(value) else { throw Rejection(message: DurationText.forms) }
-        return seconds
     }
 }

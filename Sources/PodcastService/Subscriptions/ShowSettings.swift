@@ -2,12 +2,6 @@ internal import Foundation
 internal import Platform
 package import PodcastLibrary
 
-/// The rejection of a show's setting: one line with the key, the value, and the allowed values.
-package struct ShowSettingError: Error, Sendable, Equatable, CustomStringConvertible {
-    package let message: String
-    package var description: String { message }
-}
-
 /// The key of a show's setting, as in `podfs set SHOW KEY=VALUE`.
 package enum ShowSettingKey: String, CaseIterable, Sendable {
     case rateLimit = "transfers.rate_limit"
@@ -33,36 +27,25 @@ package struct ShowSettingChange: Sendable, Equatable {
     package let value: String?
 
     /// Parses `KEY=VALUE`; an empty value removes the setting.
-    ///
-    /// A value may contain equals signs. White space around key and value is trimmed.
-    package init(_ assignment: String) throws(ShowSettingError) {
-        guard let equals = assignment.firstIndex(of: "=") else {
-            throw ShowSettingError(
-                message: "'\(PlainText.excerpt(assignment))' is not a setting: write KEY=VALUE, such as "
-                    + "auto_download=3, or KEY= to remove the show's own setting")
-        }
-        let key = assignment[..<equals].trimmingCharacters(in: .whitespaces)
-        let value = assignment[assignment.index(after: equals)...].trimmingCharacters(in: .whitespacesAndNewlines)
-        try self.init(key: key, value: value)
+    package init(_ assignment: String) throws(SettingError) {
+        try self.init(
+            try Assignment(
+                assignment, example: "such as auto_download=3, or KEY= to remove the show's own setting"))
     }
 
-    /// Creates a change after validating the value; an empty value removes the setting.
-    package init(key: String, value: String) throws(ShowSettingError) {
-        guard let known = ShowSettingKey(rawValue: key) else { throw Self.unknown(key) }
-        self.key = known
-        guard !value.isEmpty else {
-            self.value = nil
-            return
-        }
+    /// Creates a change after validating the value.
+    init(_ assignment: Assignment) throws(SettingError) {
+        guard let key = ShowSettingKey(rawValue: assignment.key) else { throw Self.unknown(assignment.key) }
+        self.key = key
+        value = assignment.value.isEmpty ? nil : assignment.value
         var settings = ShowSettings()
-        try settings.set(known, value)
-        self.value = value
+        if value != nil { try settings.set(key, assignment) }
     }
 
-    private static func unknown(_ key: String) -> ShowSettingError {
+    private static func unknown(_ key: String) -> SettingError {
         let keys = ShowSettingKey.allCases.map(\.rawValue)
         let guess = LikelyName.nearest(to: String(key.prefix(64)), in: keys).map { "; did you mean '\($0)'?" }
-        return ShowSettingError(
+        return SettingError(
             message: "a show has no setting '\(PlainText.excerpt(key))'"
                 + (guess ?? "; there are \(keys.joined(separator: ", "))"))
     }
@@ -91,11 +74,11 @@ package struct ShowSettings: Sendable, Equatable {
     ///
     /// - Parameter problem: called for each invalid entry, such as one that a newer podfs has written. The entry is
     ///   ignored.
-    package init(stored: [String: String], problem: (ShowSettingError) -> Void = { _ in }) {
+    package init(stored: [String: String], problem: (SettingError) -> Void = { _ in }) {
         for (key, value) in stored.sorted(by: { $0.key < $1.key }) {
-            do throws(ShowSettingError) {
-                let change = try ShowSettingChange(key: key, value: value)
-                if let value = change.value { try set(change.key, value) }
+            do throws(SettingError) {
+                let assignment = Assignment(key: key, value: value)
+                try set(try ShowSettingChange(assignment).key, assignment)
             } catch {
                 problem(error)
             }
@@ -109,75 +92,37 @@ package struct ShowSettings: Sendable, Equatable {
     /// Maximum length of a User-Agent in bytes. Servers accept at most about 8 KiB for all header fields together.
     private static let longestUserAgent = 512
 
-    mutating func set(_ key: ShowSettingKey, _ value: String) throws(ShowSettingError) {
+    mutating func set(_ key: ShowSettingKey, _ new: Assignment) throws(SettingError) {
         switch key {
         case .rateLimit:
-            if value.lowercased() == "none" {
-                rateLimit = .unlimited
-            } else {
-                guard let bytes = SettingText.bytes(value, suffix: "/s"), bytes > 0 else {
-                    throw Self.refused(
-                        key, value,
-                        "a rate of at least 1 byte per second, such as \"500 KiB\", \"2 MB/s\" or 250000, "
-                            + "or \"none\"")
-                }
-                rateLimit = .bytesPerSecond(bytes)
+            if new.value.lowercased() == "none" { return rateLimit = .unlimited }
+            guard let bytes = SettingText.bytes(new.value, suffix: "/s"), bytes > 0 else {
+                throw new.refused(
+                    "a rate of at least 1 byte per second, such as \"500 KiB\", \"2 MB/s\" or 250000, or \"none\"")
             }
+            rateLimit = .bytesPerSecond(bytes)
         case .nameTemplate:
-            guard !Self.hasControl(value) else { throw Self.refused(key, value, "text on one line") }
+            let text = try new.line()
             do {
-                nameTemplate = try NameTemplate(value)
+                nameTemplate = try NameTemplate(text)
             } catch {
-                throw ShowSettingError(message: "\(key.rawValue)='\(PlainText.excerpt(value))': \(error)")
+                throw new.error("cannot be set: \(error)")
             }
-        case .autoDownload:
-            guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int(value),
-                Self.counts.contains(count)
-            else {
-                throw Self.refused(
-                    key, value,
-                    "how many of the newest episodes are to be downloaded, a whole number from "
-                        + "\(Self.counts.lowerBound) to \(Self.counts.upperBound)")
-            }
-            autoDownload = count
+        case .autoDownload: autoDownload = try new.number(in: Self.counts)
         case .autoDownloadOrder, .autoDownloadTitle, .autoDownloadMinDuration, .autoDownloadMaxDuration,
             .autoDownloadTypes:
-            do {
-                try autoDownloadRules.set(key, value)
-            } catch {
-                throw Self.refused(key, value, error.message)
-            }
+            try autoDownloadRules.set(key, new)
         // The library stores tags separately; here they are only validated.
-        case .tags:
-            do throws(ViewError) {
-                _ = try Tag.list(value)
-            } catch {
-                throw ShowSettingError(message: "tags='\(PlainText.excerpt(value))': \(error.message)")
-            }
+        case .tags: _ = try Tag.list(new.value)
         case .keep:
-            guard let keep = Keep(value) else { throw Self.refused(key, value, Keep.forms) }
+            guard let keep = Keep(new.value) else { throw new.refused(Keep.forms) }
             self.keep = keep
-        case .userAgent:
-            guard !Self.hasControl(value), value.utf8.count <= Self.longestUserAgent else {
-                throw Self.refused(key, value, "text on one line, at most \(Self.longestUserAgent) bytes")
-            }
-            userAgent = value
+        case .userAgent: userAgent = try new.line(limit: Self.longestUserAgent)
         case .prefer:
-            guard let preference = MediaPreference(value) else { throw Self.refused(key, value, MediaPreference.forms) }
+            guard let preference = MediaPreference(new.value) else { throw new.refused(MediaPreference.forms) }
             prefer = preference
         // The library reads the value; here it is only validated.
-        case .share, .archive:
-            guard ["true", "false"].contains(value) else { throw Self.refused(key, value, "true or false") }
+        case .share, .archive: guard ["true", "false"].contains(new.value) else { throw new.refused("true or false") }
         }
-    }
-
-    /// Returns whether the value has control characters, which could inject a header field.
-    private static func hasControl(_ value: String) -> Bool {
-        value.unicodeScalars.contains { $0.properties.generalCategory == .control }
-    }
-
-    private static func refused(_ key: ShowSettingKey, _ value: String, _ allowed: String) -> ShowSettingError {
-        ShowSettingError(
-            message: "\(key.rawValue)='\(PlainText.excerpt(value))' cannot be set: expected \(allowed)")
     }
 }

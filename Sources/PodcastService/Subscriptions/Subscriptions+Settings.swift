@@ -14,7 +14,7 @@ extension Subscriptions {
         let changes: [ShowSettingChange]
         do {
             changes = try assignments.map { try ShowSettingChange($0) }
-        } catch let error as ShowSettingError {
+        } catch let error as SettingError {
             throw Failure(kind: .usage, message: error.message)
         }
         if changes.isEmpty { return .settings(try library.shownSettings(of: id)) }

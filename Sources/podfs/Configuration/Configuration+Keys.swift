@@ -22,11 +22,7 @@ struct ConfigurationKey: Sendable {
         path = rule.rawValue
         apply = { value, configuration in
             let text = try value.text()
-            do throws(AutoDownloadRules.Rejection) {
-                try configuration.autoDownloadRules.set(rule, text)
-            } catch {
-                throw value.unexpected(error.message)
-            }
+            try configuration.autoDownloadRules.set(rule, Assignment(key: rule.rawValue, value: text))
         }
     }
 
@@ -94,6 +90,8 @@ extension Configuration {
             }
             do {
                 try key.apply(entry.value, &self)
+            } catch let error as SettingError {
+                throw document.error(at: entry.line, error.message)
             } catch {
                 throw document.error(at: entry.line, "\(entry.path): \(error)")
             }

@@ -112,7 +112,7 @@ struct LibraryViewsTests {
             #expect(try titles("V") == expected, "\(assignments)")
             _ = try library.removeView(named: "v")
         }
-        #expect(throws: ViewError.self) { try library.removeView(named: "V") }
+        #expect(throws: SettingError.self) { try library.removeView(named: "V") }
     }
 
     @Test func aTitleIsComparedWhenItChanges() throws {
@@ -211,7 +211,7 @@ struct LibraryViewsTests {
             try db.execute(sql: "UPDATE view SET definition = ? WHERE name = 'New'", arguments: [stored])
         }
         library.materializedViews.invalidate()
-        let error = #expect(throws: ViewError.self) { try library.setView(named: "new", ["limit=5"], now: today) }
+        let error = #expect(throws: SettingError.self) { try library.setView(named: "new", ["limit=5"], now: today) }
         #expect(error?.message.contains("podfs view remove") == true)
         let definition = try DatabaseQueue(path: folder.library).read { db in
             try String.fetchOne(db, sql: "SELECT definition FROM view WHERE name = 'New'")
@@ -233,7 +233,7 @@ struct LibraryViewsTests {
             ("tags", "'tags' cannot be the name of a view: podfs has a folder or file of this name"),
             ("INDEX.html", "'INDEX.html' cannot be the name of a view: podfs has a folder or file of this name"),
         ] {
-            #expect(throws: ViewError(message: message)) { try library.setView(named: name, [], now: noon) }
+            #expect(throws: SettingError(message: message)) { try library.setView(named: name, [], now: noon) }
         }
         #expect(try subscribe("unplayed", 1).podcast.name == "unplayed (2)")
         try library.setView(named: "Café", [], now: noon)

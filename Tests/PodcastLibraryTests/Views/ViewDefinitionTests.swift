@@ -50,7 +50,7 @@ struct ViewDefinitionTests {
         ),
         ("unplayed", "'unplayed' is not a setting: write KEY=VALUE, such as unplayed=true"),
         ("unplayed=maybe", "unplayed='maybe' cannot be set: expected true or false"),
-        ("title=(", "title='(' is not a regular expression: the '(' at character 1 is not closed"),
+        ("title=(", "title='(' is not a regular expression: missing closing parenthesis at offset 1"),
         ("max_duration=40", "max_duration='40' cannot be set: expected \(DurationText.forms)"),
         ("max_duration=0m", "max_duration='0m' cannot be set: expected \(DurationText.forms)"),
         ("newer_than=-1 day", "newer_than='-1 day' cannot be set: expected \(DurationText.forms)"),
@@ -69,7 +69,7 @@ struct ViewDefinitionTests {
     ])
     func badInputIsRefused(_ assignment: String, _ message: String) {
         var definition = ViewDefinition()
-        #expect(throws: ViewError(message: message)) { try definition.set(assignment) }
+        #expect(throws: SettingError(message: message)) { try definition.set(assignment) }
         #expect(definition == ViewDefinition())
     }
 
