@@ -108,7 +108,7 @@ let package = Package(
             path: "Sources/DebianPackage"),
 
         .target(
-            name: "TestSupport", dependencies: ["CLinux", "CSystemd", "Platform", "PodcastProtocol"],
+            name: "TestSupport", dependencies: ["CFuse", "CLinux", "CSystemd", "Fuse", "Platform", "PodcastProtocol"],
             path: "Tests/TestSupport",
             swiftSettings: strict),
         tests("PlatformTests", ["Platform", "CCurl", "CLinux", "TestSupport"]),
@@ -140,7 +140,7 @@ let package = Package(
                 "Transfers", "TestSupport", "CLinux", systemPackage, grdb,
             ]),
         tests("PodcastClientTests", ["PodcastProtocol", "TestSupport", "CLinux"]),
-        tests("FuseTests", ["Fuse", "CFuse", "CLinux", "Platform", systemPackage]),
+        tests("FuseTests", ["Fuse", "CFuse", "CLinux", "Platform", "TestSupport", systemPackage]),
         tests(
             "PodcastFilesystemTests",
             [

@@ -23,6 +23,19 @@ package enum PlainText {
     /// Returns the text on one line, for a page or a message: each control becomes a space.
     package static func spaced(_ text: String) -> String { replacing(isControl, in: text) { _ in " " } }
 
+    /// Returns the text on one line: each run of white space, controls and format characters (such as bidirectional
+    /// controls, but not the joiners, which emoji and some scripts need) becomes one space.
+    package static func collapsed(_ text: some Sequence<Unicode.Scalar>) -> String {
+        let words = text.split { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator, .spaceSeparator: true
+            case .format: scalar.value != 0x200C && scalar.value != 0x200D
+            default: false
+            }
+        }
+        return String(String.UnicodeScalarView(words.joined(separator: [" "])))
+    }
+
     /// Returns the start of the user's input for a message.
     package static func excerpt(_ text: String) -> String {
         let start = text.unicodeScalars.prefix(64)

@@ -3,6 +3,7 @@ import Glibc
 import Platform
 import Synchronization
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import Fuse

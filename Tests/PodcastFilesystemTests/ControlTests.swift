@@ -128,7 +128,7 @@ struct ControlTests {
     }
 
     @Test func problemsFailAnActionUnlessAnEpisodeSucceeded() async throws {
-        let replies: [(Reply, RecordedReply.Answer)] = [
+        let replies: [(Reply, RecordedAnswer)] = [
             (.acted(count: 0, problems: ["it is open in a program"]), .error(.resourceBusy)),
             (.acted(count: 0, problems: []), .done),
             (.acted(count: 1, problems: ["another was open"]), .done),

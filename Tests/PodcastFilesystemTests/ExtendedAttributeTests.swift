@@ -47,7 +47,7 @@ struct ExtendedAttributeTests {
         #expect(mounted.xattr(node, "user.dublincore.title", capacity: 0) == .size(9))
         #expect(mounted.xattr(node, "user.dublincore.title", capacity: 9) == .bytes(title))
         #expect(mounted.xattr(node, "user.dublincore.title", capacity: 8) == .error(.outOfRange))
-        func list(_ capacity: Int) -> RecordedReply.Answer? {
+        func list(_ capacity: Int) -> RecordedAnswer? {
             mounted.request { mounted.filesystem.listxattr($0, node: node, capacity: capacity) }.answer
         }
         guard case .size(let size)? = list(0) else {

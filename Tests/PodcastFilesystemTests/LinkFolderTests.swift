@@ -17,7 +17,7 @@ struct LinkFolderTests {
         return try #require(mounted.list(node, try mounted.opendir(node))).dropFirst(5).map(\.name)
     }
 
-    private func target(_ node: NodeID) -> RecordedReply.Answer? {
+    private func target(_ node: NodeID) -> RecordedAnswer? {
         mounted.request { mounted.filesystem.readlink($0, node: node) }.answer
     }
 

@@ -65,7 +65,7 @@ final class ModelFilesystem: ModelSubject {
 
     // MARK: Requests
 
-    private func ask(_ operation: (consuming Request) -> Void) async throws -> RecordedReply.Answer {
+    private func ask(_ operation: (consuming Request) -> Void) async throws -> RecordedAnswer {
         let reply = RecordedReply()
         operation(
             reply.request(id: nextRequest.wrappingAdd(2, ordering: .relaxed).newValue, uid: owner, gid: owner))
@@ -74,7 +74,7 @@ final class ModelFilesystem: ModelSubject {
         return answer
     }
 
-    private struct Misfit: Error { var answer: RecordedReply.Answer }
+    private struct Misfit: Error { var answer: RecordedAnswer }
 
     /// Looks up a path and calls `body` with its node. If either fails with ESTALE, repeats both once, as the kernel
     /// does.
@@ -206,7 +206,7 @@ final class ModelFilesystem: ModelSubject {
         let page = DirectoryPage(
             handle: folder.handle, offset: UInt64(offset), size: size, withAttributes: plus)
         let answer = try await ask { filesystem.readdir($0, node: folder.node, page: page) }
-        guard case .listing(let entries) = answer else { throw Misfit(answer: answer) }
+        guard let entries = answer.listing else { throw Misfit(answer: answer) }
         return try entries.map { entry in
             guard let kind = entry.kind else { throw ModelErrno(EIO) }
             return ModelListed(

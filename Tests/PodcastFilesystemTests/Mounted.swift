@@ -160,7 +160,7 @@ final class Mounted: Sendable {
         return reply
     }
 
-    func lookup(_ name: String, in parent: NodeID = .root) -> RecordedReply.Answer? {
+    func lookup(_ name: String, in parent: NodeID = .root) -> RecordedAnswer? {
         request { filesystem.lookup($0, parent: parent, name: name) }.answer
     }
 
@@ -196,7 +196,7 @@ final class Mounted: Sendable {
     /// refuse the first attempt with EIO. This function then repeats the read once, which returns no bytes.
     func readTail(
         _ node: NodeID, _ handle: Fuse.FileHandle, _ offset: Int64, _ size: Int
-    ) -> RecordedReply.Answer? {
+    ) -> RecordedAnswer? {
         let first = read(node, handle, offset, size).answer
         return first == .error(.ioError) ? read(node, handle, offset, size).answer : first
     }
@@ -213,14 +213,12 @@ final class Mounted: Sendable {
 
     func list(
         _ node: NodeID, _ handle: Fuse.FileHandle, from offset: UInt64 = 0, size: Int = 65_536, plus: Bool = true
-    ) -> [RecordedReply.ListedEntry]? {
+    ) -> [ListedEntry]? {
         let page = DirectoryPage(handle: handle, offset: offset, size: size, withAttributes: plus)
-        let reply = request { filesystem.readdir($0, node: node, page: page) }
-        guard case .listing(let entries)? = reply.answer else { return nil }
-        return entries
+        return request { filesystem.readdir($0, node: node, page: page) }.answer?.listing
     }
 
-    func xattr(_ node: NodeID, _ name: String, capacity: Int = 65_536) -> RecordedReply.Answer? {
+    func xattr(_ node: NodeID, _ name: String, capacity: Int = 65_536) -> RecordedAnswer? {
         request { filesystem.getxattr($0, node: node, name: name, capacity: capacity) }.answer
     }
 
@@ -250,7 +248,7 @@ final class Mounted: Sendable {
 extension RecordedReply {
     /// Waits for the answer without blocking a thread.
     @discardableResult
-    func answered(deadline: Duration = .seconds(60)) async throws -> Answer {
+    func answered(deadline: Duration = .seconds(60)) async throws -> RecordedAnswer {
         try await waitUntil(deadline: deadline, description: "a request is answered") { answer != nil }
         return try #require(answer)
     }
@@ -262,7 +260,7 @@ extension RecordedReply {
         return open.handle
     }
 
-    struct NotOpened: Error { var answer: Answer }
+    struct NotOpened: Error { var answer: RecordedAnswer }
 }
 
 /// A notifier that records all notifications; there is no kernel.

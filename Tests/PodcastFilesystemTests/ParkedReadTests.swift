@@ -34,7 +34,7 @@ struct ParkedReadTests {
 
     private func open() async throws -> Fuse.FileHandle { try await mounted.open(node).handle() }
 
-    private func expected(_ range: Range<Int>) -> RecordedReply.Answer { .bytes(content.bytes(in: range)) }
+    private func expected(_ range: Range<Int>) -> RecordedAnswer { .bytes(content.bytes(in: range)) }
 
     // MARK: Answers
 

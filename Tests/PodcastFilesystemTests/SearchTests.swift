@@ -26,10 +26,9 @@ struct SearchTests {
         init(_ titles: [String], fetch: (@Sendable (ShowID, Library) throws -> Void)? = nil) async throws {
             let mounted = try Mounted()
             let library = mounted.library
-            let rows = try mounted.library.store(
-                found: titles.map { FoundPodcast(url: "http://127.0.0.1:9/\($0).xml", title: $0) }, now: 1_700_000_000)
-            ids = rows.map(\.podcast)
-            let folders = rows.map { FoundFolder(podcast: $0.podcast, name: $0.name) }
+            let folders = try mounted.library.store(
+                found: titles.map { FoundShow(title: $0, url: "http://127.0.0.1:9/\($0).xml") }, now: 1_700_000_000)
+            ids = folders.map(\.podcast)
             daemon = try FakeDaemon(mounted.paths) { daemon, frame in
                 switch frame.kind == .command ? WireJSON.decode(Command.self, frame.payload) : nil {
                 case .searchFolder: daemon.answer(frame, .foundFolders(folders))
@@ -275,7 +274,7 @@ struct SearchTests {
         let term = try mounted.entry(".search", "tide").node
         let reply = mounted.request { mounted.filesystem.opendir($0, node: term) }
         #expect(try await reply.answered() == .error(Errno(rawValue: number)))
-        let row = try mounted.library.store(found: [FoundPodcast(url: "http://e/", title: "One")], now: 1)
+        let row = try mounted.library.store(found: [FoundShow(title: "One", url: "http://e/")], now: 1)
         let show = NodeNumber(kind: .foundShow, generation: 1, row: row[0].podcast).node
         let second = mounted.request { mounted.filesystem.opendir($0, node: show) }
         #expect(try await second.answered() == .error(Errno(rawValue: number)))
@@ -318,7 +317,7 @@ struct SearchTests {
 
     @Test func aPathIsValidAfterARestart() async throws {
         let mounted = try Mounted()
-        let row = try mounted.library.store(found: [FoundPodcast(url: "http://e/", title: "One")], now: 1)[0]
+        let row = try mounted.library.store(found: [FoundShow(title: "One", url: "http://e/")], now: 1)[0]
         try Self.list(1, in: row.podcast, mounted.library)
         // No daemon runs, and the term was not opened in this mount.
         let show = try mounted.entry(".search", "tide", "One")

@@ -43,7 +43,7 @@ struct TreeTests {
         try mounted.subscribe()
         let show = try mounted.entry("Show")
         let episode = try mounted.entry("Show", "2026-01-01 Episode 1.mp3")
-        let missing = RecordedReply.Answer.error(.noSuchFileOrDirectory)
+        let missing = RecordedAnswer.error(.noSuchFileOrDirectory)
         for name in ["show", "SHOW", "Show ", "Sho", "", ".status ", "Show/x", "\u{1B}"] {
             #expect(mounted.lookup(name) == missing, "\(name)")
         }
@@ -71,7 +71,7 @@ struct TreeTests {
         let show = try mounted.entry("Show").node
         let file = try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node
         let feed = try mounted.entry("Show", ".feed.json").node
-        func access(_ node: NodeID, _ mask: Int32, uid: UInt32 = 1_000) -> RecordedReply.Answer? {
+        func access(_ node: NodeID, _ mask: Int32, uid: UInt32 = 1_000) -> RecordedAnswer? {
             mounted.request(uid: uid) { mounted.filesystem.access($0, node: node, mask: mask) }.answer
         }
         for node in [NodeID.root, show, file, feed] {

@@ -13,8 +13,8 @@ struct LibrarySearchTests {
         library = try Library.openForWriting(at: folder.library)
     }
 
-    private func found(_ title: String, _ path: String, subscription: ShowID? = nil) -> FoundPodcast {
-        FoundPodcast(url: "https://e.com/\(path)", title: title, author: "A", subscription: subscription)
+    private func found(_ title: String, _ path: String, subscribed: String? = nil) -> FoundShow {
+        FoundShow(title: title, author: "A", url: "https://e.com/\(path)", subscribed: subscribed)
     }
 
     @Test func resultsGetPermanentRowsAndUniqueNames() throws {
@@ -38,7 +38,7 @@ struct LibrarySearchTests {
         let show = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")], url: "https://e.com/1").podcast
         let results = try library.store(
             found: [
-                found("Show", "2"), found("Other", "1"), found("Other", "1b", subscription: ShowID(show.id.rawValue)),
+                found("Show", "2"), found("Other", "1"), found("Other", "1b", subscribed: show.name),
             ], now: noon)
         #expect(results.map(\.name) == ["Show (2)", "Show"])
         #expect(results[1].podcast == show.id)

@@ -1,6 +1,7 @@
 import PodcastFeed
-import PodcastLibrary
 import Testing
+
+@testable import PodcastLibrary
 
 struct LibrarySubscriptionsTests {
     private let folder: TemporaryFolder
@@ -15,10 +16,8 @@ struct LibrarySubscriptionsTests {
         let kept = try library.subscribeUnfetched(
             [UnfetchedShow(url: feedURL, title: " My Show ", link: "https://e.com/", error: "down", httpStatus: 503)],
             now: noon)
-        guard case .added(let id, "My Show") = kept.first else {
-            Issue.record("\(kept)")
-            return
-        }
+        let id = try #require(kept.first).podcast
+        #expect(kept == [UnfetchedShowResult(podcast: id, name: "My Show", isNew: true)])
         let podcast = try #require(try library.podcast(id: id))
         #expect(podcast.state == Podcast.failed && podcast.error == "down" && podcast.httpStatus == 503)
         #expect(podcast.title == "My Show" && podcast.link == "https://e.com/" && podcast.lastRefresh == nil)
@@ -43,7 +42,7 @@ struct LibrarySubscriptionsTests {
         // The second time, the shows are known under the same names.
         let again = try library.subscribeUnfetched(shows, now: noon)
         #expect(again.map(\.name) == wanted.map(\.2))
-        for show in again { if case .added = show { Issue.record("\(show)") } }
+        #expect(again.allSatisfy { !$0.isNew })
     }
 
     @Test func aSearchResultBecomesTheSubscription() throws {
@@ -55,7 +54,8 @@ struct LibrarySubscriptionsTests {
             url: feedURL, name: "Mine", title: "Outline", link: "https://e.com/", error: "down", httpStatus: 503,
             next: noon + 60)
         show.tags = ["News"]
-        #expect(try library.subscribeUnfetched([show], now: noon) == [.added(podcast: found.id, name: "Mine")])
+        let result = UnfetchedShowResult(podcast: found.id, name: "Mine", isNew: true)
+        #expect(try library.subscribeUnfetched([show], now: noon) == [result])
         let podcast = try #require(try library.podcast(id: found.id))
         #expect(!podcast.ephemeral && podcast.episodes == 1 && podcast.title == "Show")
         #expect(podcast.state == Podcast.failed && podcast.error == "down" && podcast.httpStatus == 503)

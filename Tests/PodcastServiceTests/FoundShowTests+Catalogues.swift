@@ -19,15 +19,16 @@ extension FoundShowTests {
         let (daemon, client) = try await start()
         try await client.subscribe(home.web.url("/feed.xml"))
         let (shows, problems) = try await search("some thing", client)
-        #expect(
-            shows == [
-                FoundShow(
-                    title: "One", author: "Ann", url: "https://one.example/feed",
-                    artwork: "https://art.example/600.jpg", episodes: 7, link: "https://shows.example/1"),
-                FoundShow(
-                    title: "Two", url: home.web.url("/feed.xml") + "/#top", artwork: "https://art.example/600.jpg",
-                    link: "https://shows.example/1", subscribed: "Mine"),
-            ])
+        var expected = [
+            FoundShow(
+                title: "One", author: "Ann", url: "https://one.example/feed", artwork: "https://art.example/600.jpg",
+                episodes: 7, link: "https://shows.example/1"),
+            FoundShow(
+                title: "Two", url: home.web.url("/feed.xml") + "/#top", artwork: "https://art.example/600.jpg",
+                link: "https://shows.example/1", subscribed: "Mine"),
+        ]
+        for index in expected.indices { expected[index].space = .loopback }
+        #expect(shows == expected)
         #expect(problems.isEmpty)
         #expect(home.web.requests(for: "/itunes").first?.request.query == "media=podcast&term=some%20thing&limit=50")
         // Nothing was stored.

@@ -1,12 +1,13 @@
 import Foundation
 import GRDB
 import PodcastLibrary
-import PodcastProtocol
 import PodcastService
 import Synchronization
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastProtocol
 
 struct SessionTests {
     private let home: ServiceHome
@@ -133,19 +134,17 @@ struct SessionTests {
     @Test func aReopenedBackgroundSessionGetsItsTasks() async throws {
         let (daemon, client, id) = try await stalled()
         let session = try await open(.background(identifier: "radio"))
-        #expect(session.outstanding.isEmpty && session.missedEvents.isEmpty)
+        #expect(session.missedEvents.isEmpty)
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
         session.close()
-        let other = try await open(.background(identifier: "other"))
-        #expect(other.outstanding.isEmpty)
-        let again = try await open(.background(identifier: "radio"))
-        #expect(again.outstanding.map(\.episode) == [id])
-        let task = try #require(again.outstanding.first.flatMap { again.task($0) })
+        let other = try await daemon.connect()
+        #expect(try await other.perform(.openSession(.background(identifier: "other")), \.session).tasks.isEmpty)
+        let again = try await daemon.connect()
+        let outstanding = try await again.perform(.openSession(.background(identifier: "radio")), \.session).tasks
+        #expect(outstanding.map(\.episode) == [id])
         gate.open()
-        #expect(try await task.finalEvent().task?.session == "radio")
-        again.close()
-        other.close()
+        #expect(try await client.completion(of: id).task?.session == "radio")
         await daemon.stop()
     }
 
@@ -165,7 +164,6 @@ struct SessionTests {
         let third = try await home.start()
         for _ in 0..<2 {
             let back = try await open(.background(identifier: "radio"))
-            #expect(back.outstanding.isEmpty)
             #expect(back.missedEvents.map(\.episode) == [id] && back.missedEvents.map(\.kind) == [.completed])
             back.close()
         }
@@ -310,5 +308,40 @@ struct SessionTests {
         let change = try await late.event("of the change") { $0.kind == .library }
         #expect(change.sequence > sequences.max() ?? 0)
         await second.stop()
+    }
+}
+
+// Commands on sessions that no podfs command sends.
+extension TransferSession {
+    fileprivate func downloadTask(resumeData: ResumeData) async throws -> DownloadTask {
+        let info = try await connection.perform(.continueTask(resumeData), \.task)
+        return DownloadTask(session: self, info: info, episode: resumeData.key.episode)
+    }
+
+    fileprivate func acknowledge(through event: Event) async throws {
+        _ = try await connection.perform(.acknowledge(through: event.sequence))
+    }
+}
+
+extension DownloadTask {
+    fileprivate func suspend() async throws {
+        _ = try await session.connection.perform(.suspendTask(episode: episode))
+    }
+
+    fileprivate func cancel() async throws {
+        _ = try await session.connection.perform(.cancelTask(episode: episode, producingResumeData: false))
+    }
+
+    fileprivate func cancelProducingResumeData() async throws -> ResumeData? {
+        let reply = try await session.connection.perform(.cancelTask(episode: episode, producingResumeData: true))
+        if case .resumeData(let data) = reply { return data }
+        return nil
+    }
+
+    fileprivate func finalEvent() async throws -> Event {
+        while true {
+            let event = try await finalEventOrSpaceWait()
+            if event.endsTask { return event }
+        }
     }
 }

@@ -14,7 +14,8 @@ package enum FileKind: Sendable, Hashable {
         }
     }
 
-    init?(mode: mode_t) {
+    /// Returns the kind in a file mode; `nil` for a kind that no file of podfs has.
+    package init?(mode: UInt32) {
         switch mode & S_IFMT {
         case S_IFDIR: self = .directory
         case S_IFREG: self = .regular

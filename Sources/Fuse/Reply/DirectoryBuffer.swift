@@ -93,7 +93,7 @@ extension Request {
         var buffer = DirectoryBuffer(memory: memory, withAttributes: page.withAttributes)
         fill(&buffer)
         let bytes = buffer.bytes
-        answer(.listing(RecordedReply.ListedEntry.decode(bytes, withAttributes: page.withAttributes))) {
+        answer(.listing(Array(bytes), withAttributes: page.withAttributes)) {
             fuse_reply_buf($0, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
         }
     }

@@ -27,7 +27,7 @@ package struct Request: ~Copyable, Sendable {
         /// libfuse, and through it the kernel. The request retains the session until it is answered.
         case kernel(OpaquePointer, SessionCore)
         /// A recorder in a test.
-        case recorded(RecordedReply)
+        case recorded(any ReplyRecorder)
     }
 
     /// Wraps the request that libfuse passes to an operation on this thread.
@@ -38,9 +38,10 @@ package struct Request: ~Copyable, Sendable {
         port = .kernel(request, core)
     }
 
-    init(id: UInt64, caller: Caller, recording reply: RecordedReply) {
+    /// Creates a request of a test.
+    package init(id: UInt64, uid: UInt32, gid: UInt32, pid: Int32, recording reply: any ReplyRecorder) {
         self.id = id
-        self.caller = caller
+        caller = Caller(uid: uid, gid: gid, pid: pid)
         port = .recorded(reply)
     }
 
@@ -60,7 +61,7 @@ package struct Request: ~Copyable, Sendable {
     /// libfuse frees the `fuse_req_t` in `send`. The reference to `core` keeps the session alive until `send` returns.
     @discardableResult
     consuming func answer(
-        _ recorded: @autoclosure () -> RecordedReply.Answer, _ send: (OpaquePointer) -> CInt
+        _ recorded: @autoclosure () -> RecordedAnswer, _ send: (OpaquePointer) -> CInt
     ) -> Bool {
         answered = true
         switch port {

@@ -1,40 +1,6 @@
 import GRDB
 package import PodcastProtocol
-package import Transfers
-
-/// A show found by a search, as described by the catalogue (the podcast directory) that was searched. Its feed may not
-/// have been fetched yet.
-package struct FoundPodcast: Sendable, Equatable {
-    package var url: String
-    package var title: String
-    package var author: String?
-    package var image: String?
-    package var link: String?
-    /// The subscribed show with the same feed, if the caller has found one under another spelling of the address.
-    package var subscription: ShowID?
-    /// The address space of the catalogue's server: the internet, a local network or this computer. The feed may not be
-    /// in a more private one.
-    package var reach: AddressSpace?
-
-    package init(
-        url: String, title: String, author: String? = nil, image: String? = nil, link: String? = nil,
-        subscription: ShowID? = nil, reach: AddressSpace? = nil
-    ) {
-        self.reach = reach
-        self.url = url
-        self.title = title
-        self.author = author
-        self.image = image
-        self.link = link
-        self.subscription = subscription
-    }
-}
-
-/// A found show's id, and its folder's name among the results.
-package struct FoundRow: Sendable, Equatable {
-    package var podcast: ShowID
-    package var name: String
-}
+internal import Transfers
 
 // Search results: rows of `podcast` that are ephemeral until the show is subscribed.
 extension Library {
@@ -50,19 +16,19 @@ extension Library {
     /// number in the returned list only.
     ///
     /// - Returns: The shows in the order of the results, each once.
-    package func store(found shows: [FoundPodcast], now: Int64) throws -> [FoundRow] {
+    package func store(found shows: [FoundShow], now: Int64) throws -> [FoundFolder] {
         try write { db in
             var names: UniqueNames?
-            var result: [FoundRow] = []
+            var result: [FoundFolder] = []
             var ephemeral: Set<Int> = []
             var seen: Set<ShowID> = []
             for show in shows {
                 let row = try Row.fetchOne(
                     db,
                     """
-                    SELECT id, name, ephemeral FROM podcast WHERE id = ?1 AND ephemeral = 0 OR url = ?2
+                    SELECT id, name, ephemeral FROM podcast WHERE folded = ?1 AND ephemeral = 0 OR url = ?2
                     ORDER BY ephemeral LIMIT 1
-                    """, [show.subscription, show.url])
+                    """, [show.subscribed.map(FileName.folded), show.url])
                 if let row {
                     let id: ShowID = row[0]
                     guard seen.insert(id).inserted else { continue }
@@ -70,7 +36,7 @@ extension Library {
                         ephemeral.insert(result.count)
                         try renew([id], db, now: now)
                     }
-                    result.append(FoundRow(podcast: id, name: row[1]))
+                    result.append(FoundFolder(podcast: id, name: row[1]))
                     continue
                 }
                 if names == nil {
@@ -85,13 +51,14 @@ extension Library {
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
                     """,
                     [
-                        name, FileName.folded(name), show.url, show.title, show.author, show.image, show.link, now, now,
-                        show.reach?.rawValue,
+                        name, FileName.folded(name), show.url, show.title, show.author, show.artwork, show.link, now,
+                        now,
+                        show.space?.rawValue,
                     ])
                 ephemeral.insert(result.count)
                 let id = ShowID(db.lastInsertedRowID)
                 seen.insert(id)
-                result.append(FoundRow(podcast: id, name: name))
+                result.append(FoundFolder(podcast: id, name: name))
             }
             try db.run(
                 """
@@ -108,7 +75,7 @@ extension Library {
     ///
     /// - Parameter ephemeral: The indices of the unsubscribed shows, whose names get the numbers if a subscribed show
     ///   has the same name.
-    private static func distinct(_ folders: [FoundRow], ephemeral: Set<Int>) -> [FoundRow] {
+    private static func distinct(_ folders: [FoundFolder], ephemeral: Set<Int>) -> [FoundFolder] {
         var names = UniqueNames(taken: [])
         var result = folders
         for index in folders.indices where !ephemeral.contains(index) {

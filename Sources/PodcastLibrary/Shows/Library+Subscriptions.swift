@@ -80,22 +80,12 @@ package struct UnfetchedShow: Sendable, Equatable {
 }
 
 /// The result for an `UnfetchedShow`.
-package enum UnfetchedShowResult: Sendable, Equatable {
-    case added(podcast: ShowID, name: String)
-    /// The show was already subscribed.
-    case known(podcast: ShowID, name: String)
-
-    package var podcast: ShowID {
-        switch self {
-        case .added(let id, _), .known(let id, _): id
-        }
-    }
-
-    package var name: String {
-        switch self {
-        case .added(_, let name), .known(_, let name): name
-        }
-    }
+package struct UnfetchedShowResult: Sendable, Equatable {
+    package var podcast: ShowID
+    /// The folder's name.
+    package var name: String
+    /// Whether the show was added; otherwise it was already subscribed.
+    package var isNew: Bool
 }
 
 extension Library {
@@ -153,42 +143,31 @@ extension Library {
         _ show: UnfetchedShow, _ template: NameTemplate, _ names: inout UniqueNames, _ db: Database, now: Int64
     ) throws -> UnfetchedShowResult {
         let found = try Row.fetchOne(db, "SELECT id, name, ephemeral FROM podcast WHERE url = ?", [show.url])
-        if let found, !found[2] { return .known(podcast: found[0], name: found[1]) }
+        if let found, !found[2] { return UnfetchedShowResult(podcast: found[0], name: found[1], isNew: false) }
         let title = title(show.title, url: show.url)
         let given = show.name.map(FileName.normalized).flatMap { name in
             (try? validate(folder: name)) == nil ? nil : name
         }
         let folder = try names.claim(given ?? template.folder(title)) { try isTaken($0, db) }
+        let id: ShowID
         if let found {
-            let id: ShowID = found[0]
-            try setAccess(of: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
+            id = found[0]
+        } else {
             try db.run(
-                """
-                UPDATE podcast SET name = ?, folded = ?, link = coalesce(link, ?), state = 'failed', error = ?,
-                    http_status = ?, next_refresh = ?, ephemeral = 0, created = ?, changed = ?
-                WHERE id = ?
-                """,
-                [
-                    folder, FileName.folded(folder), show.link, show.error, show.httpStatus, show.next, now, now, id,
-                ])
-            if !show.tags.isEmpty { try setTags(show.tags, of: id, db) }
-            return .added(podcast: id, name: folder)
+                "INSERT INTO podcast (name, folded, url, title, created, changed) VALUES (?, ?, ?, ?, ?, ?)",
+                [folder, FileName.folded(folder), show.url, title, now, now])
+            id = ShowID(db.lastInsertedRowID)
         }
         try db.run(
             """
-            INSERT INTO podcast
-                (name, folded, url, title, link, state, error, http_status, next_refresh, created, changed)
-            VALUES (?, ?, ?, ?, ?, 'failed', ?, ?, ?, ?, ?)
+            UPDATE podcast SET name = ?, folded = ?, link = coalesce(link, ?), state = 'failed', error = ?,
+                http_status = ?, next_refresh = ?, ephemeral = 0, created = ?, changed = ?
+            WHERE id = ?
             """,
-            [
-                folder, FileName.folded(folder), show.url, title, show.link, show.error, show.httpStatus, show.next,
-                now,
-                now,
-            ])
-        let id = ShowID(db.lastInsertedRowID)
+            [folder, FileName.folded(folder), show.link, show.error, show.httpStatus, show.next, now, now, id])
         try setAccess(of: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
         if !show.tags.isEmpty { try setTags(show.tags, of: id, db) }
-        return .added(podcast: id, name: folder)
+        return UnfetchedShowResult(podcast: id, name: folder, isNew: true)
     }
 
     /// Records whether a show is fetched with credentials, which are not stored in the library.

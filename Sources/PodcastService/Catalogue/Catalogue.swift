@@ -1,3 +1,4 @@
+package import PodcastProtocol
 package import Transfers
 
 /// A podcast directory that can be searched over the web.
@@ -18,7 +19,7 @@ package protocol Catalogue: Sendable {
     /// feed.
     ///
     /// - Parameter head: the head of the final response, whatever its status.
-    func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry]
+    func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [FoundShow]
 
     /// Builds the request for the show that a directory's web page describes; `nil` if the page belongs to another
     /// directory. `entries` parses the response.

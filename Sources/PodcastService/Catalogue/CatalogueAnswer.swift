@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Platform
 internal import PodcastFeed
+internal import PodcastProtocol
 internal import Transfers
 
 /// Functions for all catalogues (podcast directories that can be searched). They build request URLs, and parse
@@ -26,7 +27,7 @@ package enum CatalogueAnswer {
         guard body.count <= largest else { throw failure("the answer is larger than \(largest >> 20) MiB") }
         let document = (try? JSONSerialization.jsonObject(with: Data(withoutByteOrderMark(body)))) as? [String: Any]
         guard head.status == 200 else {
-            let says = (document?[errorKey] as? String).flatMap(CatalogueEntry.line).map { ": \($0.prefix(200))" }
+            let says = (document?[errorKey] as? String).flatMap(FoundShow.line).map { ": \($0.prefix(200))" }
             throw failure(explain(head.status) + (says ?? ""))
         }
         guard let document else {
@@ -39,7 +40,7 @@ package enum CatalogueAnswer {
         }
         if let single, let object = document[single] as? [String: Any] { return [object] }
         guard let list = document[key] as? [Any] else {
-            if let says = (document[errorKey] as? String).flatMap(CatalogueEntry.line) {
+            if let says = (document[errorKey] as? String).flatMap(FoundShow.line) {
                 throw failure("the search was refused: \(says.prefix(200))")
             }
             throw failure("the answer has no list '\(key)'")

@@ -1,3 +1,4 @@
+package import PodcastProtocol
 package import Transfers
 
 /// Apple's catalogue, through the iTunes Search API. Needs no key; Apple asks for at most about 20 requests a minute.
@@ -38,19 +39,19 @@ package struct ITunesCatalogue: Catalogue {
 
     /// Ignores the media type, because Apple sends JSON as `text/javascript`. Omits entries without `feedUrl`, because
     /// only Apple's own apps can play them.
-    package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry] {
+    package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [FoundShow] {
         let results = try CatalogueAnswer.objects(
             "results", errorKey: "errorMessage", head: head, body: body, catalogue: name)
         let entries = results.lazy.compactMap { result in
-            CatalogueEntry(
+            FoundShow(
                 untrustedTitle: (result["collectionName"] ?? result["trackName"]) as? String,
-                author: result["artistName"] as? String, feedURL: result["feedUrl"] as? String,
+                author: result["artistName"] as? String, url: result["feedUrl"] as? String,
                 artwork: ["artworkUrl600", "artworkUrl100", "artworkUrl60", "artworkUrl30"].map {
                     result[$0] as? String
                 },
                 episodes: CatalogueAnswer.number(result["trackCount"]),
                 link: (result["collectionViewUrl"] ?? result["trackViewUrl"]) as? String)
         }
-        return CatalogueEntry.merged([Array(entries.prefix(CatalogueAnswer.limit))])
+        return FoundShow.merged([Array(entries.prefix(CatalogueAnswer.limit))])
     }
 }

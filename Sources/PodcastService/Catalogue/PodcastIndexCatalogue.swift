@@ -1,5 +1,6 @@
 internal import CCrypto
 internal import Platform
+package import PodcastProtocol
 package import Transfers
 
 /// The Podcast Index (podcastindex.org), an open catalogue. Needs an API key, which is free.
@@ -52,17 +53,17 @@ package struct PodcastIndexCatalogue: Catalogue {
     }
 
     /// Skips feeds that the index marks as dead.
-    package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [CatalogueEntry] {
+    package func entries(head: ResponseHead, body: [UInt8]) throws(CatalogueError) -> [FoundShow] {
         let feeds = try CatalogueAnswer.objects(
             "feeds", or: "feed", errorKey: "description", head: head, body: body, catalogue: name)
         let entries = feeds.lazy.filter { CatalogueAnswer.number($0["dead"]) != 1 }.compactMap { feed in
-            CatalogueEntry(
+            FoundShow(
                 untrustedTitle: feed["title"] as? String,
                 author: [feed["author"], feed["ownerName"]].lazy.compactMap { $0 as? String }.first { !$0.isEmpty },
-                feedURL: feed["url"] as? String, artwork: [feed["artwork"] as? String, feed["image"] as? String],
+                url: feed["url"] as? String, artwork: [feed["artwork"] as? String, feed["image"] as? String],
                 episodes: CatalogueAnswer.number(feed["episodeCount"]), link: feed["link"] as? String)
         }
-        return CatalogueEntry.merged([Array(entries.prefix(CatalogueAnswer.limit))])
+        return FoundShow.merged([Array(entries.prefix(CatalogueAnswer.limit))])
     }
 
     /// Returns the SHA-1 of a text in lower-case hexadecimal, as the API requires; `nil` if OpenSSL's configuration

@@ -1,10 +1,11 @@
 package import Platform
+package import PodcastProtocol
 internal import Transfers
 
 /// The results of recent searches, so that a repeated search needs no request. Does no I/O, and reads no clock.
 package struct SearchCache: Sendable {
     private struct Kept: Sendable {
-        var entries: [CatalogueEntry]
+        var entries: [FoundShow]
         var stored: Instant
         /// The value of `uses` at the last use.
         var used: Int
@@ -24,7 +25,7 @@ package struct SearchCache: Sendable {
     package var count: Int { kept.count }
 
     /// Returns the results for a term from the last hour; `nil` if there are none.
-    package mutating func entries(for term: SearchTerm, now: Instant) -> [CatalogueEntry]? {
+    package mutating func entries(for term: SearchTerm, now: Instant) -> [FoundShow]? {
         guard let found = kept[term] else { return nil }
         guard Self.isFresh(found, now: now) else {
             kept[term] = nil
@@ -36,12 +37,12 @@ package struct SearchCache: Sendable {
     }
 
     /// Returns the least private address space of the cached entries that match.
-    func space(where fits: (CatalogueEntry) -> Bool) -> AddressSpace? {
+    func space(where fits: (FoundShow) -> Bool) -> AddressSpace? {
         kept.values.flatMap(\.entries).filter(fits).compactMap(\.space).min()
     }
 
     /// Stores results; an empty list is a result, too. Removes the least recently used term when full.
-    package mutating func store(_ entries: [CatalogueEntry], for term: SearchTerm, now: Instant) {
+    package mutating func store(_ entries: [FoundShow], for term: SearchTerm, now: Instant) {
         kept = kept.filter { Self.isFresh($0.value, now: now) }
         if kept[term] == nil, kept.count >= Self.capacity, let oldest = kept.min(by: { $0.value.used < $1.value.used })
         {

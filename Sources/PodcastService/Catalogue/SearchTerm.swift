@@ -1,9 +1,10 @@
 internal import Foundation
+internal import Platform
 internal import PodcastLibrary
 
 /// A search term in normalized form, so that terms that a catalogue treats alike are equal.
 package struct SearchTerm: Sendable, Hashable {
-    /// The text that is sent: NFC, trimmed, runs of white space collapsed to one space, without control characters.
+    /// The text that is sent: NFC, trimmed, with `PlainText.collapsed`.
     package let text: String
     /// The text folded for case-insensitive comparison.
     private let key: String
@@ -13,14 +14,7 @@ package struct SearchTerm: Sendable, Hashable {
     package init?(_ text: String) {
         // A folder's name has at most 255 bytes, but a client may send more. Reject a huge term before normalizing it.
         guard text.utf8.count <= 4_096 else { return nil }
-        let visible = text.unicodeScalars.map { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator, .spaceSeparator: Unicode.Scalar(" ")
-            default: scalar
-            }
-        }
-        let words = String(String.UnicodeScalarView(visible)).split(separator: " ")
-        let normal = words.joined(separator: " ").precomposedStringWithCanonicalMapping
+        let normal = PlainText.collapsed(text.unicodeScalars).precomposedStringWithCanonicalMapping
         guard !normal.isEmpty, normal.count <= 200 else { return nil }
         self.text = normal
         key = FileName.folded(normal)

@@ -26,7 +26,7 @@ final class Searches: ServicePart {
     /// another one failed, so a repeated search queries only the latter.
     private var caches: [CacheKey: SearchCache] = [:]
     /// Running requests, shared by all clients that search for the same term.
-    private var running: [SearchKey: Task<[CatalogueEntry], any Error>] = [:]
+    private var running: [SearchKey: Task<[FoundShow], any Error>] = [:]
 
     init(_ driver: CoreDriver) {
         context = driver.context
@@ -41,27 +41,25 @@ final class Searches: ServicePart {
     // MARK: Catalogues
 
     func search(_ text: String, limit: Int) async throws -> Reply {
-        let (entries, problems) = try await entries(for: text, limit: limit)
-        let subscribed = try subscriptions()
-        let shows = entries.map { entry in
-            FoundShow(
-                title: entry.title, author: entry.author, url: entry.feedURL, artwork: entry.artwork,
-                episodes: entry.episodes, link: entry.link, subscribed: subscribed[Self.key(entry.feedURL)]?.name)
-        }
-        return .found(shows, problems: problems)
+        let (shows, problems) = try await entries(for: text, limit: limit)
+        return .found(try marked(shows), problems: problems)
     }
 
     /// Searches the catalogues for a term, stores the found shows in the library, and returns their folders.
     func searchFolder(_ text: String) async throws -> [FoundFolder] {
-        let (entries, problems) = try await entries(for: text, limit: Self.resultsOfFolder)
+        let (shows, problems) = try await entries(for: text, limit: Self.resultsOfFolder)
         for problem in problems { log.warning("search for '\(text)': \(problem)") }
+        return try library.store(found: try marked(shows), now: now())
+    }
+
+    /// Sets `subscribed` of the shows whose feeds are subscribed.
+    private func marked(_ shows: [FoundShow]) throws -> [FoundShow] {
         let subscribed = try subscriptions()
-        let shows = entries.map { entry in
-            FoundPodcast(
-                url: entry.feedURL, title: entry.title, author: entry.author, image: entry.artwork, link: entry.link,
-                subscription: subscribed[Self.key(entry.feedURL)]?.id, reach: entry.space)
+        return shows.map { show in
+            var show = show
+            show.subscribed = subscribed[Self.key(show.url)]?.name
+            return show
         }
-        return try library.store(found: shows, now: now()).map { FoundFolder(podcast: $0.podcast, name: $0.name) }
     }
 
     /// Returns the subscribed shows, each keyed by the normalized address of its feed, before and after redirects.
@@ -79,7 +77,7 @@ final class Searches: ServicePart {
     ///
     /// Throws if all catalogues failed. If their failures have the same error number, the thrown error has it too,
     /// otherwise EIO. A file system operation that waits for the search fails with this number.
-    private func entries(for text: String, limit: Int) async throws -> ([CatalogueEntry], problems: [String]) {
+    private func entries(for text: String, limit: Int) async throws -> ([FoundShow], problems: [String]) {
         guard let term = SearchTerm(text) else {
             throw Failure(
                 kind: .usage, errorNumber: EINVAL, message: "nothing to search for: give a term of 1 to 200 characters")
@@ -97,7 +95,7 @@ final class Searches: ServicePart {
         }
         let task = isCached ? nil : driver.beginFetch(path: term.text, kind: .search)
         defer { if let task { driver.finishFetch(task) } }
-        var lists = [[CatalogueEntry]](repeating: [], count: catalogues.count)
+        var lists = [[FoundShow]](repeating: [], count: catalogues.count)
         var failures: [Failure] = []
         let started = catalogues.map { search($0, for: term, count: count) }
         for (index, search) in started.enumerated() {
@@ -113,17 +111,17 @@ final class Searches: ServicePart {
                 errorNumber: numbers.count == 1 ? numbers.first ?? EIO : EIO,
                 message: "the search failed: \(failures.map(\.message).joined(separator: "; "))")
         }
-        return (CatalogueEntry.merged(lists, limit: limit), failures.map(\.message))
+        return (FoundShow.merged(lists, limit: limit), failures.map(\.message))
     }
 
     /// Searches one catalogue: joins a running search, returns the cached result, or starts a request.
     private func search(
         _ catalogue: any Catalogue, for term: SearchTerm, count: Int
-    ) -> Task<[CatalogueEntry], any Error> {
+    ) -> Task<[FoundShow], any Error> {
         let cacheKey = CacheKey(catalogue: catalogue.name, count: count)
         let key = SearchKey(cache: cacheKey, term: term)
         if let search = running[key] { return search }
-        let task = startTask { [self] () -> [CatalogueEntry] in
+        let task = startTask { [self] () -> [FoundShow] in
             defer { running[key] = nil }
             if let kept = caches[cacheKey]?.entries(for: term, now: uptime) { return kept }
             let entries = try await query(catalogue, for: term, count: count)
@@ -134,14 +132,14 @@ final class Searches: ServicePart {
         return task
     }
 
-    private func query(_ catalogue: any Catalogue, for term: SearchTerm, count: Int) async throws -> [CatalogueEntry] {
+    private func query(_ catalogue: any Catalogue, for term: SearchTerm, count: Int) async throws -> [FoundShow] {
         try await entries(of: catalogue) { try catalogue.request(for: term, limit: count, now: now()) } ?? []
     }
 
     /// Sends a request to a catalogue and parses the response; returns `nil` if `request` does.
     private func entries(
         of catalogue: any Catalogue, _ request: () throws -> CatalogueRequest?
-    ) async throws -> [CatalogueEntry]? {
+    ) async throws -> [FoundShow]? {
         do {
             guard let asked = try request() else { return nil }
             var request = DataRequest(url: asked.url, limit: CatalogueAnswer.largest)
@@ -174,7 +172,7 @@ final class Searches: ServicePart {
     // MARK: Pages of directories
 
     /// Returns the feed of the show that a page of a podcast directory describes.
-    func feed(of page: CataloguePage) async throws -> CatalogueEntry {
+    func feed(of page: CataloguePage) async throws -> FoundShow {
         for catalogue in configuration.catalogues {
             guard let entries = try await entries(of: catalogue, { try catalogue.request(for: page, now: now()) })
             else {
@@ -195,7 +193,7 @@ final class Searches: ServicePart {
     func catalogueSpace(of url: String) -> AddressSpace? {
         let key = Self.key(url)
         return caches.values.compactMap { cache in
-            cache.space { Self.key($0.feedURL) == key }
+            cache.space { Self.key($0.url) == key }
         }.min()
     }
 }

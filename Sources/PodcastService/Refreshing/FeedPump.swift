@@ -14,30 +14,17 @@ internal import Transfers
 /// sends no request and only reports the turn (`Report.slot`). Thread-safe.
 final class FeedPump: Sendable {
     /// A known feed to be fetched.
-    final class Job: Sendable {
+    struct Job: Sendable {
         let show: RefreshSubject
-        private let credentials: Credentials?
+        let credentials: Credentials?
         /// Whether the feed document that the show's ETag and Last-Modified describe is stored.
-        private let hasDocument: Bool
+        let hasDocument: Bool
         /// Whether the server may send a delta (RFC 3229): only the items that are not in that document.
-        private let acceptsDelta: Bool
-        private let userAgent: String?
-        private let limits: FeedLimits
+        let acceptsDelta: Bool
+        let userAgent: String?
+        let limits: FeedLimits
         /// Whether the refresh is scheduled rather than requested.
         let isScheduled: Bool
-
-        init(
-            _ show: RefreshSubject, credentials: Credentials?, hasDocument: Bool, acceptsDelta: Bool,
-            userAgent: String?, limits: FeedLimits, isScheduled: Bool
-        ) {
-            self.isScheduled = isScheduled
-            self.show = show
-            self.credentials = credentials
-            self.hasDocument = hasDocument
-            self.acceptsDelta = acceptsDelta
-            self.userAgent = userAgent
-            self.limits = limits
-        }
 
         var feedRequest: FeedFetcher.FeedRequest {
             // Without a stored document, no validators are sent, so that the server returns the whole feed.
@@ -49,7 +36,7 @@ final class FeedPump: Sendable {
     }
 
     /// A running request for a feed.
-    final class RunningRequest: Sendable {
+    struct RunningRequest: Sendable {
         let job: Job
         let feedRequest: FeedFetcher.FeedRequest
         /// The description of the request in lists of tasks.

@@ -166,7 +166,7 @@ final class Refresher: ServicePart {
                 let document = received.map { $0[show.id] } ?? documents.received(show.id)
                 feeds.enqueue(
                     FeedPump.Job(
-                        show, credentials: credentials(of: show.id, show.access), hasDocument: document != nil,
+                        show: show, credentials: credentials(of: show.id, show.access), hasDocument: document != nil,
                         acceptsDelta: acceptsDelta(show, document: document),
                         userAgent: settings(of: show).userAgent, limits: configuration.feedLimits,
                         isScheduled: isScheduled), host: host)

@@ -115,7 +115,8 @@ extension Subscriptions {
         show.isGiven = server == nil
         show.reach = server?.space
         let kept = try subscribeUnfetched([(show, address.credentials)], fromServer: server?.address)
-        guard case .added(_, let name)? = kept.first else { return .known(name: kept.first?.name ?? "") }
+        let name = kept.first?.name ?? ""
+        guard kept.first?.isNew == true else { return .known(name: name) }
         log.warning("kept \(name) without episodes: \(failure.message)")
         return .kept(name: name, error: failure.message)
     }
@@ -129,16 +130,13 @@ extension Subscriptions {
         // The shows are in the library, even if a password cannot be stored.
         defer {
             driver.report(
-                kept.compactMap { result -> Input? in
-                    guard case .added(let podcast, let name) = result else { return nil }
-                    return .changedShow(podcast, name: name)
-                })
+                kept.filter(\.isNew).map { .changedShow($0.podcast, name: $0.name) })
             copies.subscriptionsChanged()
         }
         for (result, credentials) in zip(kept, shows.map(\.credentials)) {
-            guard case .added(let podcast, _) = result, let credentials else { continue }
-            try library.setHasCredentials(podcast: podcast, true)
-            try self.credentials.set(credentials, for: podcast)
+            guard result.isNew, let credentials else { continue }
+            try library.setHasCredentials(podcast: result.podcast, true)
+            try self.credentials.set(credentials, for: result.podcast)
         }
         return kept
     }

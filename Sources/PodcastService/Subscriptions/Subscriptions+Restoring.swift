@@ -45,9 +45,7 @@ extension Subscriptions {
                 show.tags = Tag.list(folders: subscription.folders)
                 return (show, address.credentials)
             })
-        let added = kept.compactMap { show in
-            if case .added(let podcast, _) = show { podcast } else { nil }
-        }
+        let added = kept.filter(\.isNew).map(\.podcast)
         guard !added.isEmpty else { return }
         let count = "\(added.count) show\(added.count == 1 ? " is" : "s are")"
         log.warning("\(count) subscribed to again from \(path)")

@@ -149,7 +149,7 @@ final class Subscriptions: ServicePart {
         try Self.checkAddress(url)
         guard let page = CataloguePage(url) else { return (url, nil) }
         let found = try await searches.feed(of: page)
-        return (found.feedURL, found.space)
+        return (found.url, found.space)
     }
 
     static func checkAddress(_ url: String) throws {

@@ -20,7 +20,7 @@ final class Views: ServicePart {
             let folder = try library.setView(named: name, assignments, now: now())
             driver.report(.changedView(name: folder.name))
             return .done
-        } catch let error as ViewError {
+        } catch let error as SettingError {
             throw Failure(kind: .usage, message: error.message)
         }
     }
@@ -29,7 +29,7 @@ final class Views: ServicePart {
         do {
             driver.report(.changedView(name: try library.removeView(named: name), isRemoved: true))
             return .done
-        } catch let error as ViewError {
+        } catch let error as SettingError {
             throw Failure(message: error.message)
         }
     }

@@ -1,6 +1,8 @@
+internal import Glibc
+
 /// The address space of an IP address: how private its network is, as in Private Network Access (a draft of the W3C's
 /// WICG).
-package enum AddressSpace: Int, Sendable, Comparable, CaseIterable {
+package enum AddressSpace: Int, Sendable, Codable, Comparable, CaseIterable {
     /// Reachable by everybody.
     case `public`
     /// Reachable from the local network only: private, link-local, unique-local, shared, multicast; and everything else
@@ -62,57 +64,18 @@ package struct NetworkAddress: Sendable, Hashable {
     }
 
     /// Parses the text forms of inet_pton(3), also in brackets. A zone such as `%eth0` is not accepted.
-    package init?(_ text: Substring) {
-        var text = text
-        if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
-        if let address = Self.ipv4(text) {
-            self.init(ipv4: address)
-        } else {
-            guard let groups = Self.groups(text) else { return nil }
-            let halves = [groups[..<4], groups[4...]].map { $0.reduce(0) { $0 << 16 | UInt64($1) } }
-            self.init(high: halves[0], low: halves[1])
+    package init?(_ text: some StringProtocol) {
+        let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+        let text = isBracketed ? String(text.dropFirst().dropLast()) : String(text)
+        var bytes: [UInt8] = Array(repeating: 0, count: 16)
+        guard !text.utf8.contains(0) else { return nil }
+        if inet_pton(AF_INET, text, &bytes) == 1 {
+            bytes.removeLast(12)
+        } else if inet_pton(AF_INET6, text, &bytes) != 1 {
+            return nil
         }
-    }
-
-    /// Parses an IPv4 or IPv6 address; `nil` for other text.
-    package init?(_ text: String) { self.init(text[...]) }
-
-    private static func ipv4(_ text: Substring) -> UInt32? {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
-        var address: UInt32 = 0
-        for part in parts {
-            guard (1...3).contains(part.utf8.count), part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-                part.utf8.count == 1 || part.first != "0", let byte = UInt8(part)
-            else { return nil }
-            address = address << 8 | UInt32(byte)
-        }
-        return address
-    }
-
-    /// Parses the eight groups of an IPv6 address (RFC 4291 §2.2).
-    private static func groups(_ text: Substring) -> [UInt16]? {
-        func list(_ text: Substring, isEnd: Bool = true) -> [UInt16]? {
-            if text.isEmpty { return [] }
-            var groups: [UInt16] = []
-            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-            for (index, part) in parts.enumerated() {
-                if isEnd, index == parts.count - 1, let address = ipv4(part) {
-                    groups += [UInt16(address >> 16), UInt16(truncatingIfNeeded: address)]
-                    continue
-                }
-                guard (1...4).contains(part.utf8.count), part.allSatisfy(\.isHexDigit),
-                    let group = UInt16(part, radix: 16)
-                else { return nil }
-                groups.append(group)
-            }
-            return groups
-        }
-        guard let gap = text.firstRange(of: "::") else { return list(text).flatMap { $0.count == 8 ? $0 : nil } }
-        guard let head = list(text[..<gap.lowerBound], isEnd: false), let tail = list(text[gap.upperBound...]),
-            head.count + tail.count < 8
-        else { return nil }
-        return head + [UInt16](repeating: 0, count: 8 - head.count - tail.count) + tail
+        guard let address = bytes.withUnsafeBytes(Self.init(networkBytes:)) else { return nil }
+        self = address
     }
 
     // MARK: Address space

@@ -129,7 +129,7 @@ import Transfers
 
     @Test func aFoundShowIsQueuedWhenSubscribed() throws {
         try logIn()
-        _ = try library.store(found: [FoundPodcast(url: feedURL, title: "Show")], now: now)
+        _ = try library.store(found: [FoundShow(title: "Show", url: feedURL)], now: now)
         #expect(try library.syncQueue().subscriptions == 0)
         _ = try show()
         #expect(try library.subscriptionBook().pending.map(\.subscribed) == [true])
@@ -137,7 +137,7 @@ import Transfers
 
     @Test func whatWasHeardOfAFoundShowIsQueuedWhenItIsSubscribed() throws {
         try logIn()
-        let id = try library.store(found: [FoundPodcast(url: feedURL, title: "Show")], now: now)[0].podcast
+        let id = try library.store(found: [FoundShow(title: "Show", url: feedURL)], now: now)[0].podcast
         let item = makeItem("One", guid: "guid-1", url: "https://m.example/1.mp3", duration: 100)
         let episodes = try library.merge([item], into: id).inserted
         try library.setPosition(episode: episodes[0], 12, now: now)

@@ -1,4 +1,5 @@
 import Platform
+import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
@@ -14,7 +15,7 @@ struct CatalogueTests {
 
     private func entries(
         _ catalogue: any Catalogue, _ text: String, status: Int = 200, type: String = "text/javascript; charset=utf-8"
-    ) throws -> [CatalogueEntry] {
+    ) throws -> [FoundShow] {
         try catalogue.entries(
             head: ResponseHead(status: status, fields: ["content-type": type]), body: Array(text.utf8))
     }
@@ -59,7 +60,7 @@ struct CatalogueTests {
         #expect(signed.url.hasSuffix("/api/1.0/podcasts/byfeedid?id=5") && signed.hasCredentials)
         #expect(try index.request(for: page, now: Self.now) == nil)
         let answer = #"{"status":"true","feed":{"title":"One","url":"https://one.example/feed"}}"#
-        #expect(try entries(index, answer).map(\.feedURL) == ["https://one.example/feed"])
+        #expect(try entries(index, answer).map(\.url) == ["https://one.example/feed"])
     }
 
     // MARK: Requests
@@ -116,12 +117,12 @@ struct CatalogueTests {
     @Test func anITunesAnswerIsRead() throws {
         #expect(
             try entries(iTunes, CatalogueFixtures.iTunes) == [
-                CatalogueEntry(
+                FoundShow(
                     title: "The Harbour Light", author: "Harbour Radio",
-                    feedURL: "https://feeds.harbour.example/light.xml", artwork: "https://is1.example/600x600bb.jpg",
+                    url: "https://feeds.harbour.example/light.xml", artwork: "https://is1.example/600x600bb.jpg",
                     episodes: 212, link: "https://podcasts.apple.com/us/podcast/the-harbour-light/id1001?uo=4"),
-                CatalogueEntry(
-                    title: "Only a track name", feedURL: "http://feeds.example/second",
+                FoundShow(
+                    title: "Only a track name", url: "http://feeds.example/second",
                     artwork: "https://is1.example/second60.jpg", episodes: 1),
             ])
         #expect(try entries(iTunes, "\u{FEFF}{\"resultCount\":0,\"results\":[]}").isEmpty)
@@ -130,11 +131,11 @@ struct CatalogueTests {
     @Test func aPodcastIndexAnswerIsRead() throws {
         #expect(
             try entries(index, CatalogueFixtures.podcastIndex, type: "application/json") == [
-                CatalogueEntry(
-                    title: "Tide Tables", author: "Mara Quist", feedURL: "https://feeds.tides.example/rss",
+                FoundShow(
+                    title: "Tide Tables", author: "Mara Quist", url: "https://feeds.tides.example/rss",
                     artwork: "https://tides.example/artwork.jpg", episodes: 88, link: "https://tides.example"),
-                CatalogueEntry(
-                    title: "untitled.example", author: "Owner", feedURL: "https://untitled.example/rss",
+                FoundShow(
+                    title: "untitled.example", author: "Owner", url: "https://untitled.example/rss",
                     episodes: 12),
             ])
         #expect(try entries(index, CatalogueFixtures.podcastIndexNothing).isEmpty)
@@ -203,10 +204,10 @@ struct CatalogueTests {
             """
         #expect(
             try entries(iTunes, text) == [
-                CatalogueEntry(title: "a.example", feedURL: "https://a.example/f"),
-                CatalogueEntry(title: "B", feedURL: "https://b.example/f"),
-                CatalogueEntry(title: "C", feedURL: "https://c.example/f"),
-                CatalogueEntry(title: "D", feedURL: "https://d.example/f", episodes: 7),
+                FoundShow(title: "a.example", url: "https://a.example/f"),
+                FoundShow(title: "B", url: "https://b.example/f"),
+                FoundShow(title: "C", url: "https://c.example/f"),
+                FoundShow(title: "D", url: "https://d.example/f", episodes: 7),
             ])
     }
 
@@ -245,7 +246,7 @@ struct CatalogueTests {
     @Test func atMostTwoHundredEntriesAreRead() throws {
         let list = (0..<1_000).map { "{\"feedUrl\":\"https://a.example/\($0)\"}" }.joined(separator: ",")
         let found = try entries(iTunes, "{\"results\":[\(list)]}")
-        #expect(found.count == 200 && found.last?.feedURL == "https://a.example/199")
+        #expect(found.count == 200 && found.last?.url == "https://a.example/199")
         #expect(try entries(index, "{\"feeds\":[\(list.replacing("feedUrl", with: "url"))]}").count == 200)
     }
 
@@ -265,7 +266,7 @@ struct CatalogueTests {
             }
             do {
                 for entry in try catalogue.entries(head: ResponseHead(status: 200), body: bytes) {
-                    #expect((try? WebAddress(entry.feedURL))?.hasUserInfo == false)
+                    #expect((try? WebAddress(entry.url))?.hasUserInfo == false)
                     let texts = [entry.title, entry.author ?? "", entry.artwork ?? "", entry.link ?? ""]
                     #expect(!texts.joined().unicodeScalars.contains { $0.properties.generalCategory == .control })
                 }
@@ -279,27 +280,27 @@ struct CatalogueTests {
 
     @Test func mergedResultsKeepTheirOrderWithoutDuplicates() {
         let first = [
-            CatalogueEntry(title: "A", feedURL: "https://a.example/f"),
-            CatalogueEntry(title: "B", author: "Me", feedURL: "http://b.example/f"),
+            FoundShow(title: "A", url: "https://a.example/f"),
+            FoundShow(title: "B", author: "Me", url: "http://b.example/f"),
         ]
         let second = [
-            CatalogueEntry(title: "C", feedURL: "https://c.example/f"),
-            CatalogueEntry(
-                title: "B again", author: "You", feedURL: "https://B.example:443/f/",
+            FoundShow(title: "C", url: "https://c.example/f"),
+            FoundShow(
+                title: "B again", author: "You", url: "https://B.example:443/f/",
                 artwork: "https://b.example/a.jpg",
                 episodes: 4, link: "https://b.example/"),
-            CatalogueEntry(title: "B with a query", feedURL: "https://b.example/f?x=1"),
+            FoundShow(title: "B with a query", url: "https://b.example/f?x=1"),
         ]
         #expect(
-            CatalogueEntry.merged([first, second]) == [
+            FoundShow.merged([first, second]) == [
                 first[0],
-                CatalogueEntry(
-                    title: "B", author: "Me", feedURL: "http://b.example/f", artwork: "https://b.example/a.jpg",
+                FoundShow(
+                    title: "B", author: "Me", url: "http://b.example/f", artwork: "https://b.example/a.jpg",
                     episodes: 4, link: "https://b.example/"),
                 second[0], second[2],
             ])
-        #expect(CatalogueEntry.merged([first, second], limit: 2).map(\.title) == ["A", "B"])
-        #expect(CatalogueEntry.merged([first, second], limit: 2)[1].episodes == 4)
-        #expect(CatalogueEntry.merged([]).isEmpty)
+        #expect(FoundShow.merged([first, second], limit: 2).map(\.title) == ["A", "B"])
+        #expect(FoundShow.merged([first, second], limit: 2)[1].episodes == 4)
+        #expect(FoundShow.merged([]).isEmpty)
     }
 }

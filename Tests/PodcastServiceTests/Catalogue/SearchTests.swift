@@ -1,4 +1,5 @@
 import Platform
+import PodcastProtocol
 import PodcastService
 import Testing
 
@@ -35,8 +36,8 @@ struct SearchTermTests {
 struct SearchCacheTests {
     private func term(_ text: String) throws -> SearchTerm { try #require(SearchTerm(text)) }
 
-    private static func entries(_ number: Int) -> [CatalogueEntry] {
-        [CatalogueEntry(title: "Show \(number)", feedURL: "https://a.example/\(number)")]
+    private static func entries(_ number: Int) -> [FoundShow] {
+        [FoundShow(title: "Show \(number)", url: "https://a.example/\(number)")]
     }
 
     @Test func resultsAreCachedForAnHour() throws {

@@ -219,13 +219,13 @@ package final class PlayerWatch: Sendable {
     /// Returns the components below the mounted folder of the file that a process has open by a path outside it,
     /// through a symbolic link; `nil` if there is none. The link's name must begin with the file's name minus the
     /// extension, because a process may have several files open. Only /proc is read, so no disk or server is asked.
-    private func openFile(of process: Int32, at path: [UInt8]) -> [String]? {
-        guard let link = FileURL.components(path)?.last else { return nil }
+    private func openFile(of process: Int32, at path: String) -> [String]? {
+        guard let link = FileURL.components(path).last else { return nil }
         let folder = "/proc/\(process)/fd"
         let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return descriptors.lazy.compactMap { descriptor -> [String]? in
             guard let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(descriptor)"),
-                let names = FileURL.components(Array(file.utf8), below: self.options.folder), let name = names.last
+                let names = FileURL.components(file, below: self.options.folder), let name = names.last
             else { return nil }
             let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name[...]
             return link.utf8.starts(with: stem.utf8) ? names : nil
