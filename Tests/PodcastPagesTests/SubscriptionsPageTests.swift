@@ -1,8 +1,9 @@
 import PodcastFeed
-import PodcastLibrary
 import PodcastPages
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 struct SubscriptionsPageTests {
     @Test func theListIsOPMLWithoutSecrets() throws {

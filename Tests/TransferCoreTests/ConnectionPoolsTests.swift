@@ -1,7 +1,8 @@
 import Platform
 import TestSupport
 import Testing
-import Transfers
+
+@testable import Transfers
 
 /// The pools under test. They are a struct; this class wraps them, so that `#expect` can contain mutating calls.
 private final class Subject {

@@ -1,5 +1,6 @@
 import Testing
-import Transfers
+
+@testable import Transfers
 
 @Suite struct RetryPolicyTests {
     private let policy = RetryPolicy(firstDelay: .seconds(1), maxDelay: .seconds(60))

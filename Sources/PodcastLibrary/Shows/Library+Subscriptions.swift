@@ -13,24 +13,10 @@ package struct Subscription: Sendable, Equatable {
     package var title: String
     /// The show's web site.
     package var link: String?
-    package var changed: Int64
+    package var changed: Int64 = 0
     /// See `Podcast.hasCredentials`.
-    package var hasCredentials: Bool
-    package var tags: [String]
-
-    package init(
-        podcast: ShowID, name: String, url: String, title: String, link: String? = nil, changed: Int64 = 0,
-        hasCredentials: Bool = false, tags: [String] = []
-    ) {
-        self.podcast = podcast
-        self.name = name
-        self.url = url
-        self.title = title
-        self.link = link
-        self.changed = changed
-        self.hasCredentials = hasCredentials
-        self.tags = tags
-    }
+    package var hasCredentials = false
+    package var tags: [String] = []
 
     /// Returns the subscription as an OPML outline. Its text, which other programs display, is the folder's name.
     ///

@@ -1,6 +1,9 @@
 internal import Platform
 
 /// The schedule of retries after transient failures: exponential back-off with jitter.
+///
+/// The default delays start at half a second and double up to five minutes. A Wi-Fi hand-over is thus bridged quickly,
+/// and a server that is down for an hour gets about 25 requests.
 package struct RetryPolicy: Sendable, Equatable {
     /// The delay after the first failure.
     package var firstDelay: Duration = .milliseconds(500)
@@ -8,17 +11,6 @@ package struct RetryPolicy: Sendable, Equatable {
     package var maxDelay: Duration = .seconds(300)
     /// The time from the first of consecutive failures without progress until the task fails.
     package var giveUp: Duration = .seconds(86_400)
-
-    /// The default delays start at half a second and double up to five minutes. A Wi-Fi hand-over is thus bridged
-    /// quickly, and a server that is down for an hour gets about 25 requests.
-    package init(
-        firstDelay: Duration = .milliseconds(500), maxDelay: Duration = .seconds(300),
-        giveUp: Duration = .seconds(86_400)
-    ) {
-        self.firstDelay = firstDelay
-        self.maxDelay = maxDelay
-        self.giveUp = giveUp
-    }
 
     /// Returns the delay before attempt number `attempt + 1`, in whole milliseconds.
     ///
