@@ -2,9 +2,9 @@ import Platform
 import PodcastProtocol
 import TestSupport
 import Testing
-import Transfers
 
 @testable import PodcastService
+@testable import Transfers
 
 // The random events of the simulation: reports of the engine, commands of clients, changes of the disk and of the
 // clocks.

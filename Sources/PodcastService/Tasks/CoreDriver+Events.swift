@@ -219,9 +219,10 @@ extension CoreDriver {
         guard let episode = try library.episode(id: row.episode),
             let show = try library.folder(id: episode.podcast)
         else { return nil }
-        let snapshot = DownloadSnapshot(
-            key: MediaID(episode.id), generation: episode.generation, state: row.state, received: episode.cachedBytes,
-            total: episode.confirmedSize, error: row.error.map { TransferError(.failed, $0) }, isTask: true)
+        var snapshot = DownloadSnapshot(
+            task: MediaID(episode.id), generation: episode.generation, state: row.state, received: episode.cachedBytes,
+            total: episode.confirmedSize)
+        snapshot.error = row.error.map { TransferError(.failed, $0) }
         return RegisteredDownload(
             id: row.id, show: show.id, path: show.name + "/" + episode.name,
             session: row.session, isSuspended: row.suspended, isAutomatic: row.automatic,

@@ -10,46 +10,31 @@ package struct DownloadSnapshot: Sendable, Equatable {
     /// Bytes per second, averaged over the last five seconds; `nil` unless `state` is `running`.
     package var rate: Double?
     package var error: TransferError?
-    package var present: ByteRanges
+    package var present = ByteRanges()
     /// Whether the download has a task, which fetches the whole file.
     package var isTask: Bool
     /// The priority of the task. A player's read raises `automatic` to `asked`. A read of a probe (a program that reads
     /// only headers and tags) does not.
-    package var priority: TransferPriority
+    package var priority = TransferPriority.asked
     /// Whether the task is automatic and waits until such tasks may run.
-    package var isWaitingForConditions: Bool
+    package var isWaitingForConditions = false
     /// Whether the task waits until there is space for the whole file; `error` has the reason.
-    package var isWaitingForSpace: Bool
+    package var isWaitingForSpace = false
     /// Whether the last connection has failed or was lost, and a retry is scheduled.
-    package var isRetrying: Bool
+    package var isRetrying = false
     /// The time until the next attempt, counted from the snapshot; `nil` if none is scheduled.
     package var retryIn: Duration?
-
-    package init(
-        key: MediaID, generation: Int, state: TaskState, received: Int64, total: Int64?, rate: Double? = nil,
-        error: TransferError? = nil, present: ByteRanges = ByteRanges(), isTask: Bool,
-        priority: TransferPriority = .asked, isWaitingForConditions: Bool = false, isWaitingForSpace: Bool = false,
-        isRetrying: Bool = false, retryIn: Duration? = nil
-    ) {
-        self.key = key
-        self.generation = generation
-        self.state = state
-        self.received = received
-        self.total = total
-        self.rate = rate
-        self.error = error
-        self.present = present
-        self.isTask = isTask
-        self.priority = priority
-        self.isWaitingForConditions = isWaitingForConditions
-        self.isWaitingForSpace = isWaitingForSpace
-        self.isRetrying = isRetrying
-        self.retryIn = retryIn
-    }
 
     /// Returns whether the machine's number of present bytes differs from the snapshot's, or the snapshot shows a rate.
     /// A rate becomes outdated even if no bytes arrive, because it is an average that then falls with time.
     package func isOutdated(by machine: DownloadMachine) -> Bool {
         received != machine.present.byteCount || rate ?? 0 > 0
+    }
+}
+
+extension DownloadSnapshot {
+    /// Creates the snapshot of a task that the engine has not reported yet.
+    package init(task key: MediaID, generation: Int, state: TaskState, received: Int64, total: Int64?) {
+        self.init(key: key, generation: generation, state: state, received: received, total: total, isTask: true)
     }
 }

@@ -1,9 +1,9 @@
 import Platform
 import PodcastProtocol
 import Testing
-import Transfers
 
 @testable import PodcastService
+@testable import Transfers
 
 /// Queues of thousands of downloads: the work for one event does not depend on their number.
 struct LongQueueTests {
