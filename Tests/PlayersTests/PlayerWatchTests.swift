@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
-import PodcastFilesystem
 import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastFilesystem
 
 /// `PlayerWatch` on a real D-Bus daemon, with players that a test controls.
 @Suite(

@@ -1,6 +1,7 @@
-import PodcastService
 import TestSupport
 import Testing
+
+@testable import PodcastService
 
 /// The work that is skipped or runs alone after the daemon has crashed during it. No IO.
 @Suite struct WorkRecordTests {

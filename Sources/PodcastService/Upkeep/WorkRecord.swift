@@ -44,13 +44,6 @@ package struct WorkRecord: Sendable, Equatable {
         /// The display name.
         package var name: String
 
-        package init(item: WorkItem, crashes: Int, last: Int64, name: String) {
-            self.item = item
-            self.crashes = crashes
-            self.last = last
-            self.name = name
-        }
-
         /// The time until which the item is skipped, in seconds since 1970; `nil` after a single crash, which
         /// another item or a kill may have caused.
         package var skippedUntil: Int64? { crashes >= WorkRecord.crashLimit ? last + WorkRecord.pause : nil }

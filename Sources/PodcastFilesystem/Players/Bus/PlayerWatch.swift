@@ -19,14 +19,6 @@ package final class PlayerWatch: Sendable {
         /// Sends a report to the daemon. Calls the callback, on any thread, with the position in seconds to which the
         /// player should seek, or with `nil`.
         package var report: @Sendable (ListeningReport, @escaping @Sendable (Double?) -> Void) -> Void
-
-        package init(
-            episode: @escaping @Sendable ([String]) -> EpisodeID?,
-            report: @escaping @Sendable (ListeningReport, @escaping @Sendable (Double?) -> Void) -> Void
-        ) {
-            self.episode = episode
-            self.report = report
-        }
     }
 
     /// The settings of a watch.
