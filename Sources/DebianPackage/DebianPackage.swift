@@ -6,9 +6,7 @@ import PackagePlugin
 @main
 struct DebianPackage: CommandPlugin {
     func performCommand(context: PluginContext, arguments: [String]) async throws {
-        guard arguments.isEmpty else {
-            throw PackagingError("unknown arguments: \(arguments.joined(separator: " "))")
-        }
+        guard arguments.isEmpty else { throw PackagingError("unknown arguments: \(arguments.joined(separator: " "))") }
         let program = try build()
         let source = context.package.directoryURL
         let folder = context.pluginWorkDirectoryURL

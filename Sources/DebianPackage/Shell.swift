@@ -3,9 +3,7 @@ import Foundation
 /// Execution of programs.
 enum Shell {
     /// Runs a program; throws if its exit code is not 0.
-    static func run(_ program: String, _ arguments: String...) throws {
-        _ = try output(program, arguments, in: nil)
-    }
+    static func run(_ program: String, _ arguments: String...) throws { _ = try output(program, arguments, in: nil) }
 
     /// Runs a program and returns its output without surrounding white space; throws if its exit code is not 0.
     static func output(_ program: String, _ arguments: String..., in folder: URL? = nil) throws -> String {

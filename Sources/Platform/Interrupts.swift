@@ -20,6 +20,4 @@ package func waitForExit(of child: Int32) -> Int32 {
 }
 
 /// Starts a thread that waits until a child process exits, so that the child does not stay as a zombie.
-package func reapInBackground(_ child: Int32) {
-    startThread("podfs-reap") { _ = waitForExit(of: child) }
-}
+package func reapInBackground(_ child: Int32) { startThread("podfs-reap") { _ = waitForExit(of: child) } }

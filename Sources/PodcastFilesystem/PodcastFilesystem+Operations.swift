@@ -45,9 +45,7 @@ extension PodcastFilesystem: FilesystemOperations {
             let open = handle.flatMap { handle in state.withLock { $0.files[handle] } }
             guard let number = NodeNumber(node) else { throw Errno.staleNFSFileHandle }
             let behaviour = behaviour(of: number)
-            guard let facts = try behaviour.facts(open: open) else {
-                throw Errno.staleNFSFileHandle
-            }
+            guard let facts = try behaviour.facts(open: open) else { throw Errno.staleNFSFileHandle }
             let form = behaviour.form
             let (attributes, timeout) = attributesAndTimeout(facts, form)
             request.reply(attributes: attributes, timeout: timeout)

@@ -62,9 +62,7 @@ final class InterruptTable: Sendable {
     }
 
     /// Removes the handler when the request is answered; a later interrupt finds none.
-    func withdraw(_ id: UInt64) {
-        slots.withLock { $0[id] = nil }
-    }
+    func withdraw(_ id: UInt64) { slots.withLock { $0[id] = nil } }
 
     /// The number of registered handlers.
     var count: Int { slots.withLock { $0.count } }

@@ -6,9 +6,7 @@
 package struct NodeID: RawRepresentable, Sendable, Hashable {
     package var rawValue: UInt64
 
-    package init(rawValue: UInt64) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// The root folder: FUSE_ROOT_ID of `fuse_lowlevel.h`. The kernel never looks it up.
     package static let root = NodeID(rawValue: 1)
@@ -21,9 +19,7 @@ package struct NodeID: RawRepresentable, Sendable, Hashable {
 package struct FileHandle: RawRepresentable, Sendable, Hashable {
     package var rawValue: UInt64
 
-    package init(rawValue: UInt64) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// The caller of the system call behind a request. The corresponding C type is `struct fuse_ctx`.

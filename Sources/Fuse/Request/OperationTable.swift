@@ -159,6 +159,4 @@ private func handle(_ info: UnsafeMutablePointer<fuse_file_info>) -> FileHandle 
 }
 
 /// Returns a name as text; `nil` if it is not valid UTF-8.
-private func text(_ name: UnsafePointer<CChar>?) -> String? {
-    name.flatMap { String(validatingCString: $0) }
-}
+private func text(_ name: UnsafePointer<CChar>?) -> String? { name.flatMap { String(validatingCString: $0) } }

@@ -18,9 +18,7 @@ package final class ParkedRequest: Sendable {
     }
 
     /// Returns the request to the first caller; `nil` to all others.
-    package func take() -> Request? {
-        slot.withLock { $0.take() }
-    }
+    package func take() -> Request? { slot.withLock { $0.take() } }
 
     /// Calls `handler` if the process that made the request is interrupted while the request waits; see
     /// `Request.registerInterrupt(_:)`.

@@ -22,9 +22,7 @@ extension Request {
     }
 
     /// Replies with an attribute's value in UTF-8, without a NUL at the end.
-    package consuming func reply(value: String, capacity: Int) {
-        reply(value: Array(value.utf8), capacity: capacity)
-    }
+    package consuming func reply(value: String, capacity: Int) { reply(value: Array(value.utf8), capacity: capacity) }
 
     /// Replies with the names of all attributes; none of them may contain a NUL.
     package consuming func reply(attributeNames names: [String], capacity: Int) {

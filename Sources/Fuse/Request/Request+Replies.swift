@@ -11,9 +11,7 @@ extension Request {
     }
 
     /// Replies with success and no data. The corresponding C function is `fuse_reply_err` with 0.
-    package consuming func replyDone() {
-        answer(.done) { fuse_reply_err($0, 0) }
-    }
+    package consuming func replyDone() { answer(.done) { fuse_reply_err($0, 0) } }
 
     /// Replies to lookup with a node, or a negative entry.
     ///
@@ -78,9 +76,7 @@ extension Request {
     }
 
     /// Replies to readlink with the link's target. The corresponding C function is `fuse_reply_readlink`.
-    package consuming func reply(link: String) {
-        answer(.link(link)) { fuse_reply_readlink($0, link) }
-    }
+    package consuming func reply(link: String) { answer(.link(link)) { fuse_reply_readlink($0, link) } }
 
     /// Replies to statfs. The corresponding C function is `fuse_reply_statfs`.
     package consuming func reply(statistics: FilesystemStatistics) {

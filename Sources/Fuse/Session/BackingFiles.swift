@@ -6,9 +6,7 @@ package import SystemPackage
 package struct BackingID: RawRepresentable, Sendable, Hashable {
     package var rawValue: Int32
 
-    package init(rawValue: Int32) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: Int32) { self.rawValue = rawValue }
 }
 
 /// A file that the kernel reads itself for handles opened with its id ("passthrough"). See
@@ -38,9 +36,7 @@ package final class BackingFiles: Sendable {
     /// permanent reason.
     var areAccepted: Bool { core.acceptsBackingFiles }
 
-    init(core: SessionCore) {
-        self.core = core
-    }
+    init(core: SessionCore) { self.core = core }
 
     /// Registers a regular file that is open for reading; its descriptor may be closed afterwards.
     ///

@@ -55,9 +55,7 @@ final class SessionCore: Sendable {
             }
             return fuse_session_new(&arguments, &table, MemoryLayout<fuse_lowlevel_ops>.size, userData)
         }
-        guard let handle else {
-            throw SessionError(SessionCore.explain(text, "libfuse rejected the options"))
-        }
+        guard let handle else { throw SessionError(SessionCore.explain(text, "libfuse rejected the options")) }
         FuseLog.writeToStandardError(text)
         self.handle = handle
     }
@@ -80,14 +78,10 @@ final class SessionCore: Sendable {
     /// Whether the loop's threads must exit, each after its current request.
     var isStopped: Bool { stopped.load(ordering: .acquiring) }
 
-    func stop() {
-        stopped.store(true, ordering: .releasing)
-    }
+    func stop() { stopped.store(true, ordering: .releasing) }
 
     /// Returns the core of a request's session, from libfuse's user data.
-    static func of(_ request: OpaquePointer) -> SessionCore {
-        of(userData: fuse_req_userdata(request))
-    }
+    static func of(_ request: OpaquePointer) -> SessionCore { of(userData: fuse_req_userdata(request)) }
 
     static func of(userData: UnsafeMutableRawPointer) -> SessionCore {
         Unmanaged<SessionCore>.fromOpaque(userData).takeUnretainedValue()

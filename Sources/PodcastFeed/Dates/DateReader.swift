@@ -27,9 +27,7 @@ struct DateReader {
         case named(TimeZone)
     }
 
-    init(bytes: FeedBytes) {
-        self.bytes = bytes
-    }
+    init(bytes: FeedBytes) { self.bytes = bytes }
 
     /// Reads the whole text. Returns `nil` if it does not state a day, or states an invalid time.
     mutating func read() -> PublicationDate? {

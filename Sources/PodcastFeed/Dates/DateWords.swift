@@ -33,9 +33,7 @@ struct DateWord {
         DateWord(months: months | (other?.months ?? 0), weekdays: weekdays | (other?.weekdays ?? 0))
     }
 
-    private static func english(_ word: Substring) -> Int? {
-        englishMonths.firstIndex { $0 == word }
-    }
+    private static func english(_ word: Substring) -> Int? { englishMonths.firstIndex { $0 == word } }
 
     fileprivate static let englishMonths = GregorianDay.monthNames.map { Substring($0.lowercased()) }
 
@@ -69,9 +67,7 @@ struct DateWord {
                 formatter.shortStandaloneWeekdaySymbols,
             ] {
                 // Foundation's week begins on Sunday.
-                for (day, name) in names.enumerated() {
-                    add(name, DateWord(months: 0, weekdays: 1 << ((day + 6) % 7)))
-                }
+                for (day, name) in names.enumerated() { add(name, DateWord(months: 0, weekdays: 1 << ((day + 6) % 7))) }
             }
         }
         return table
@@ -165,7 +161,5 @@ enum EnglishDateWord {
         return words
     }()
 
-    private static func packed(_ word: Substring) -> UInt64 {
-        word.utf8.reduce(0) { $0 << 8 | UInt64($1) }
-    }
+    private static func packed(_ word: Substring) -> UInt64 { word.utf8.reduce(0) { $0 << 8 | UInt64($1) } }
 }

@@ -15,9 +15,7 @@ extension PublicationDate {
     static func read(_ bytes: FeedBytes) -> (date: PublicationDate, assumption: String?)? {
         // A date has at most some forty characters; a comment in parentheses makes it slightly longer.
         guard bytes.count <= 200 else { return nil }
-        if bytes.contains(where: { $0 >= 0x80 }) {
-            return plain(bytes).withUnsafeBufferPointer { readPlain($0) }
-        }
+        if bytes.contains(where: { $0 >= 0x80 }) { return plain(bytes).withUnsafeBufferPointer { readPlain($0) } }
         return readPlain(bytes)
     }
 

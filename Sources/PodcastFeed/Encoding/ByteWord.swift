@@ -10,9 +10,7 @@ struct ByteWord {
 
     /// - Parameter start: The address of eight bytes, of any alignment.
     @inline(__always)
-    init(at start: UnsafePointer<UInt8>) {
-        bits = UnsafeRawPointer(start).loadUnaligned(as: UInt64.self)
-    }
+    init(at start: UnsafePointer<UInt8>) { bits = UnsafeRawPointer(start).loadUnaligned(as: UInt64.self) }
 
     /// Nonzero if there are non-ASCII bytes.
     @inline(__always)
@@ -20,9 +18,7 @@ struct ByteWord {
 
     /// Nonzero if there are bytes below a limit of at most 0x80.
     @inline(__always)
-    func below(_ limit: UInt8) -> UInt64 {
-        (bits &- Self.ones &* UInt64(limit)) & ~bits & Self.highBits
-    }
+    func below(_ limit: UInt8) -> UInt64 { (bits &- Self.ones &* UInt64(limit)) & ~bits & Self.highBits }
 
     /// Nonzero if there are bytes with this value.
     @inline(__always)

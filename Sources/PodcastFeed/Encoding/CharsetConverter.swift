@@ -21,9 +21,7 @@ final class CharsetConverter {
         unit = name.hasPrefix("UTF-16") ? 2 : name.hasPrefix("UTF-32") ? 4 : 1
     }
 
-    deinit {
-        iconv_close(descriptor)
-    }
+    deinit { iconv_close(descriptor) }
 
     /// Converts a piece to UTF-8. Invalid bytes become U+FFFD; an incomplete character waits for the next piece.
     ///

@@ -18,9 +18,7 @@ final class DocumentDecoder {
     private static let pieceSize = 64 << 10
 
     /// - Parameter contentType: The value of the response's Content-Type field, for its `charset`.
-    init(contentType: String?) {
-        self.contentType = contentType
-    }
+    init(contentType: String?) { self.contentType = contentType }
 
     /// Decodes the next bytes.
     ///
@@ -78,9 +76,7 @@ package struct TextDecoder {
     private var cleaner = UTF8Cleaner()
 
     /// - Parameter contentType: The value of the response's Content-Type field, for its `charset`.
-    package init(contentType: String? = nil) {
-        decoder = DocumentDecoder(contentType: contentType)
-    }
+    package init(contentType: String? = nil) { decoder = DocumentDecoder(contentType: contentType) }
 
     /// Returns the text of a complete document.
     package static func text(of bytes: [UInt8], contentType: String? = nil) -> [UInt8] {

@@ -161,9 +161,7 @@ enum DocumentEncoding: Equatable {
             "euc-kr": "CP949", "ks_c_5601-1987": "CP949", "windows-949": "CP949", "tis-620": "CP874",
             "windows-874": "CP874", "ibm866": "CP866", "cp866": "CP866",
         ]
-        for part in [2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 15, 16] {
-            names["iso-8859-\(part)"] = "ISO-8859-\(part)"
-        }
+        for part in [2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 15, 16] { names["iso-8859-\(part)"] = "ISO-8859-\(part)" }
         for page in 1250...1258 where page != 1252 {
             names["windows-\(page)"] = "CP\(page)"
             names["cp\(page)"] = "CP\(page)"

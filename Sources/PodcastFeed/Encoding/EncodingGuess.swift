@@ -8,9 +8,7 @@
 struct EncodingGuess {
     private let head: [UInt8]
 
-    init(_ head: [UInt8]) {
-        self.head = head
-    }
+    init(_ head: [UInt8]) { self.head = head }
 
     /// The `iconv_open` name of the encoding; `nil` if the text is probably Windows-1252.
     var name: String? {
@@ -43,9 +41,7 @@ struct EncodingGuess {
     }
 
     /// Whether most letters are below 0xE0: in KOI8 these are the lower-case letters, in Windows-1251 the capitals.
-    private func isKOI8(_ words: [UInt8]) -> Bool {
-        words.count { $0 < 0xE0 } * 2 > words.count
-    }
+    private func isKOI8(_ words: [UInt8]) -> Bool { words.count { $0 < 0xE0 } * 2 > words.count }
 
     /// Whether the text contains at least two letters of Polish and neighboring languages. Only letters count whose
     /// codes are no letters in Windows-1252: `³ ¹ £ ¼ ¾`, after which Windows-1252 text has no letter, `¿`, before

@@ -25,9 +25,7 @@ struct UTF8Cleaner {
             bytes = .allocate(capacity: size + 32)
         }
 
-        deinit {
-            bytes.deallocate()
-        }
+        deinit { bytes.deallocate() }
 
         var isFull: Bool { count >= size }
 
@@ -129,9 +127,7 @@ struct UTF8Cleaner {
     }
 
     /// Writes an incomplete character at the end of the document, read as Windows-1252.
-    mutating func finish(into block: inout Block) {
-        flushHeld(into: &block, isLast: true)
-    }
+    mutating func finish(into block: inout Block) { flushHeld(into: &block, isLast: true) }
 
     /// Processes one character, one invalid byte, or the start of a character that continues in the next piece.
     ///

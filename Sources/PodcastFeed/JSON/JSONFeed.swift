@@ -56,9 +56,7 @@ struct JSONFeed {
                 diagnose("the document is larger than \(limits.bytes) bytes; the rest is ignored", line: fault.line)
                 feed.isCut = true
             } else {
-                guard itemCount > 0 else {
-                    throw DocumentError.Problem.json("line \(fault.line) is not valid JSON")
-                }
+                guard itemCount > 0 else { throw DocumentError.Problem.json("line \(fault.line) is not valid JSON") }
                 diagnose("the JSON cannot be read from here; the rest is ignored", line: fault.line)
                 feed.isCut = true
             }
@@ -175,9 +173,7 @@ struct JSONFeed {
         return number == number.rounded() && abs(number) <= 9_007_199_254_740_992 ? "\(Int64(number))" : "\(number)"
     }
 
-    func line(_ value: JSONScanner.Value?) -> String? {
-        bytes(value, limits.line).flatMap { FeedValues.line($0) }
-    }
+    func line(_ value: JSONScanner.Value?) -> String? { bytes(value, limits.line).flatMap { FeedValues.line($0) } }
 
     func title(_ value: JSONScanner.Value?) -> String? { line(value).flatMap(PlainLine.withoutTags) }
 

@@ -34,9 +34,7 @@ package struct JSONScanner {
     /// The position up to which lines have been counted, and its line.
     private var counted = (index: 0, line: 1)
 
-    package init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Returns the current line.
     mutating func line() -> Int {
@@ -75,9 +73,7 @@ package struct JSONScanner {
     }
 
     /// Skips the next value.
-    package mutating func skip() throws {
-        _ = try value(isStored: false)
-    }
+    package mutating func skip() throws { _ = try value(isStored: false) }
 
     /// Reads the next value.
     ///

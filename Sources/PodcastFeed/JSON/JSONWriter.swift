@@ -62,9 +62,7 @@ struct JSONWriter {
         endName()
     }
 
-    private mutating func endName() {
-        bytes.append(contentsOf: isPretty ? "\": ".utf8 : "\":".utf8)
-    }
+    private mutating func endName() { bytes.append(contentsOf: isPretty ? "\": ".utf8 : "\":".utf8) }
 
     private mutating func begin(_ bracket: UInt8) {
         bytes.append(bracket)

@@ -12,9 +12,7 @@ package enum OrderedJSON: Sendable {
     case object([(String, OrderedJSON)])
 
     /// Returns a string, or `null` for `nil`.
-    package static func string(orNull value: String?) -> OrderedJSON {
-        value.map { .string($0) } ?? .null
-    }
+    package static func string(orNull value: String?) -> OrderedJSON { value.map { .string($0) } ?? .null }
 
     /// Returns a whole number, or `null` for `nil`.
     package static func int(orNull value: (some BinaryInteger)?) -> OrderedJSON {
@@ -22,14 +20,10 @@ package enum OrderedJSON: Sendable {
     }
 
     /// Returns a number, or `null` for `nil`.
-    package static func double(orNull value: Double?) -> OrderedJSON {
-        value.map { .double($0) } ?? .null
-    }
+    package static func double(orNull value: Double?) -> OrderedJSON { value.map { .double($0) } ?? .null }
 
     /// Returns `true` or `false`, or `null` for `nil`.
-    package static func bool(orNull value: Bool?) -> OrderedJSON {
-        value.map { .bool($0) } ?? .null
-    }
+    package static func bool(orNull value: Bool?) -> OrderedJSON { value.map { .bool($0) } ?? .null }
 
     /// Returns the value as UTF-8 text (RFC 8259), without a line feed at its end.
     ///

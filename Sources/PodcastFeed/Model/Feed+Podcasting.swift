@@ -92,7 +92,5 @@ package struct AlternateEnclosure: Sendable, Equatable {
 
 extension Feed {
     /// Returns the people of an item, or those of the show if the item lists none.
-    package func persons(of item: Item) -> [Person] {
-        item.persons.isEmpty ? persons : item.persons
-    }
+    package func persons(of item: Item) -> [Person] { item.persons.isEmpty ? persons : item.persons }
 }

@@ -58,14 +58,10 @@ package struct OPML: Sendable, Equatable {
 package final class OPMLParser {
     private let document: FeedParser
 
-    package init(limits: FeedLimits = .standard) {
-        document = FeedParser(limits: limits)
-    }
+    package init(limits: FeedLimits = .standard) { document = FeedParser(limits: limits) }
 
     /// Parses the next bytes of the document. Must not be called after ``finish()``.
-    package func parse(_ bytes: UnsafeRawBufferPointer) {
-        document.parse(bytes)
-    }
+    package func parse(_ bytes: UnsafeRawBufferPointer) { document.parse(bytes) }
 
     /// Finishes the document and returns the list.
     ///

@@ -9,13 +9,9 @@ struct ByteBuffer: ~Copyable {
     private var start = 0
     private var end = 0
 
-    init(capacity: Int) {
-        memory = .allocate(capacity: capacity)
-    }
+    init(capacity: Int) { memory = .allocate(capacity: capacity) }
 
-    deinit {
-        memory.deallocate()
-    }
+    deinit { memory.deallocate() }
 
     var count: Int { end - start }
 

@@ -39,9 +39,7 @@ struct ElementStack {
     var scope: FeedScope { elements.last?.rule.inside ?? .document }
 
     /// Returns the scope of the element at `index`, which its parent determines.
-    func scope(around index: Int) -> FeedScope {
-        index > 0 ? elements[index - 1].rule.inside : .document
-    }
+    func scope(around index: Int) -> FeedScope { index > 0 ? elements[index - 1].rule.inside : .document }
 
     mutating func push(_ element: Element, base: String? = nil) {
         var element = element
@@ -62,7 +60,5 @@ struct ElementStack {
         return element
     }
 
-    mutating func setRoot(_ name: FeedBytes) {
-        root = String(decoding: name, as: UTF8.self)
-    }
+    mutating func setRoot(_ name: FeedBytes) { root = String(decoding: name, as: UTF8.self) }
 }

@@ -31,9 +31,7 @@ enum FeedNamespace: UInt8 {
     }
 
     /// Returns the vocabulary that usually has this prefix, for a document that uses the prefix without declaring it.
-    static func unbound(prefix: String) -> FeedNamespace {
-        byPrefix[prefix.lowercased()] ?? .other
-    }
+    static func unbound(prefix: String) -> FeedNamespace { byPrefix[prefix.lowercased()] ?? .other }
 
     private static let byURI: [String: FeedNamespace] = [
         "www.w3.org/2005/atom": .atom,

@@ -43,14 +43,10 @@ struct XMLScanner: ~Copyable {
         self.reader.diagnosticLog.lines = LineCounter(line: 1 + skippedLines)
     }
 
-    mutating func withReader<Result>(_ body: (inout FeedReader) -> Result) -> Result {
-        body(&reader)
-    }
+    mutating func withReader<Result>(_ body: (inout FeedReader) -> Result) -> Result { body(&reader) }
 
     /// The line of the next byte to be pushed.
-    var lineOfNextByte: Int {
-        reader.diagnosticLog.lines.line + buffer.contents.count { $0 == UInt8(ascii: "\n") }
-    }
+    var lineOfNextByte: Int { reader.diagnosticLog.lines.line + buffer.contents.count { $0 == UInt8(ascii: "\n") } }
 
     /// Scans the next piece, which may be cut anywhere.
     mutating func push(_ bytes: FeedBytes) {

@@ -7,9 +7,7 @@ struct URLResolver {
     /// The number of bytes by which all URLs together are longer than their references.
     private var addedBytes = 0
 
-    init(limits: FeedLimits) {
-        self.limits = limits
-    }
+    init(limits: FeedLimits) { self.limits = limits }
 
     /// Resolves a reference; `nil` if it is empty, or if it or the URL exceeds the length limit. Once the added bytes
     /// exceed the total limit, also `nil` for a relative reference, and for an absolute one that resolving lengthens.

@@ -23,9 +23,7 @@ package struct TranscriptConverter {
     static let textLimit = 64 << 10
 
     /// - Parameter contentType: The value of the response's Content-Type field, for its `charset`.
-    package init(contentType: String? = nil) {
-        decoder = TextDecoder(contentType: contentType)
-    }
+    package init(contentType: String? = nil) { decoder = TextDecoder(contentType: contentType) }
 
     /// Converts the next bytes of the transcript.
     ///

@@ -38,9 +38,7 @@ struct LineCounter {
     /// The scanner's position in the buffer, which never moves back.
     var cursor: UnsafePointer<UInt8>?
 
-    init(line: Int) {
-        self.line = line
-    }
+    init(line: Int) { self.line = line }
 
     /// Starts counting in a buffer; the bytes before it are already counted.
     mutating func begin(at start: UnsafePointer<UInt8>) {

@@ -69,9 +69,7 @@ extension FeedReader {
     // MARK: Media
 
     mutating func startEnclosure(_ tag: FeedAttributes) {
-        guard let address = url(tag.value("url")) else {
-            return diagnose("an enclosure has no URL and is ignored")
-        }
+        guard let address = url(tag.value("url")) else { return diagnose("an enclosure has no URL and is ignored") }
         add(enclosure: address, tag)
     }
 

@@ -138,9 +138,7 @@ struct FeedReader: ~Copyable {
     }
 
     /// Adds a diagnostic about a mistake in the document that the reader has corrected or skipped.
-    mutating func diagnose(_ message: String, line: Int? = nil) {
-        diagnosticLog.add(message, line: line)
-    }
+    mutating func diagnose(_ message: String, line: Int? = nil) { diagnosticLog.add(message, line: line) }
 
     /// Stops parsing, with a diagnostic.
     mutating func stop(_ message: String) {
@@ -151,9 +149,7 @@ struct FeedReader: ~Copyable {
     }
 
     /// Reports content after the end of the root element.
-    mutating func diagnoseTail() {
-        diagnosticLog.addOnce("content after the end of the root element is ignored")
-    }
+    mutating func diagnoseTail() { diagnosticLog.addOnce("content after the end of the root element is ignored") }
 
     // MARK: The stack
 

@@ -132,9 +132,7 @@ extension FeedRules {
     }
 
     private mutating func addBoth() {
-        func add(_ name: String, _ element: FeedElement) {
-            self.add(Self.showsAndEpisodes, .podcast, name, element)
-        }
+        func add(_ name: String, _ element: FeedElement) { self.add(Self.showsAndEpisodes, .podcast, name, element) }
         add(
             "remoteitem",
             .tag { reader, tag in

@@ -81,9 +81,7 @@ struct FeedElement: Sendable {
         return FeedElement(text: field.text) { reader, _ in reader.ranks.wants(field, rank) ? end : nil }
     }
 
-    static func setting(_ field: FeedField, _ rank: UInt8) -> End {
-        { reader, text in reader.set(field, rank, text) }
-    }
+    static func setting(_ field: FeedField, _ rank: UInt8) -> End { { reader, text in reader.set(field, rank, text) } }
 }
 
 /// An entry of the table: the processing of an element in a scope.

@@ -19,9 +19,7 @@ struct FieldRanks {
     private var bits: UInt64 = .max
 
     /// Returns whether a value of this rank is better than the current one; a value of equal rank is not.
-    func wants(_ field: FeedField, _ rank: UInt8) -> Bool {
-        UInt64(rank) < (bits >> (field.rawValue * 4)) & 15
-    }
+    func wants(_ field: FeedField, _ rank: UInt8) -> Bool { UInt64(rank) < (bits >> (field.rawValue * 4)) & 15 }
 
     /// Records the rank of the current value.
     mutating func set(_ field: FeedField, _ rank: UInt8) {

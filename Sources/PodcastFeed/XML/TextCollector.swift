@@ -32,9 +32,7 @@ struct TextCollector: ~Copyable {
     }
 
     /// Stops collecting. The text remains in `buffer` until the next `begin`.
-    mutating func end() {
-        elementIndex = nil
-    }
+    mutating func end() { elementIndex = nil }
 
     /// Appends text, up to the limit.
     ///

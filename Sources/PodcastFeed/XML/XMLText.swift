@@ -7,9 +7,7 @@ package struct XMLText: Sendable {
     package init() {}
 
     /// Writes markup unchanged.
-    package mutating func write(_ markup: String) {
-        bytes.append(contentsOf: markup.utf8)
-    }
+    package mutating func write(_ markup: String) { bytes.append(contentsOf: markup.utf8) }
 
     /// Writes an attribute, with a space before it.
     package mutating func write(_ attribute: String, _ value: String) {

@@ -133,9 +133,7 @@ package final class DaemonLink: Sendable {
     }
 
     /// Sends a frame that the daemon does not answer. Without a connection, the frame is discarded.
-    package func post(_ kind: Frame.Kind, _ payload: [UInt8]) {
-        state.withLock { $0.connection }?.post(kind, payload)
-    }
+    package func post(_ kind: Frame.Kind, _ payload: [UInt8]) { state.withLock { $0.connection }?.post(kind, payload) }
 
     /// Cancels a request. Its completion handler is not called, unless another thread is handling the response already.
     package func cancel(_ token: UInt64) {

@@ -136,7 +136,5 @@ extension PodcastFilesystem {
 }
 
 extension Invalidation {
-    fileprivate static func page(of show: ShowID) -> Invalidation {
-        .attributes(NodeNumber(kind: .page, row: show))
-    }
+    fileprivate static func page(of show: ShowID) -> Invalidation { .attributes(NodeNumber(kind: .page, row: show)) }
 }

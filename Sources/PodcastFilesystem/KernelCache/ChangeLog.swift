@@ -27,7 +27,5 @@ struct ChangeLog: Sendable {
         episodes[episode] = last
     }
 
-    func hasChanged(_ episode: EpisodeID, since change: UInt64) -> Bool {
-        episodes[episode, default: dropped] > change
-    }
+    func hasChanged(_ episode: EpisodeID, since change: UInt64) -> Bool { episodes[episode, default: dropped] > change }
 }

@@ -112,7 +112,5 @@ extension PodcastFilesystem {
     }
 
     /// Returns the reply to a lookup of a node; `nil` if the node does not exist.
-    func entry(of node: NodeNumber) throws -> Entry? {
-        try behaviour(of: node).facts(open: nil).map { entry($0) }
-    }
+    func entry(of node: NodeNumber) throws -> Entry? { try behaviour(of: node).facts(open: nil).map { entry($0) } }
 }

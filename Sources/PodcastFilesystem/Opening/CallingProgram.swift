@@ -73,9 +73,7 @@ struct CallingProgram: Equatable {
     private static let commLength = 15
     private static let deleted = " (deleted)"
 
-    static func baseName(_ path: String) -> String {
-        path.split(separator: "/").last.map(String.init) ?? ""
-    }
+    static func baseName(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? "" }
 
     /// Returns the process id (`Tgid`) in the status file of a thread (proc_pid_status(5)).
     static func leader(status: [UInt8]) -> Int32? {

@@ -64,9 +64,7 @@ struct SignalBudget: Sendable {
     }
 
     /// Ends the pause of an exhausted player: its signals are processed again, with a budget of `recovery`.
-    mutating func recover(at now: Instant) {
-        (left, updated, until) = (Self.recovery, now, nil)
-    }
+    mutating func recover(at now: Instant) { (left, updated, until) = (Self.recovery, now, nil) }
 }
 
 func seconds(_ duration: Duration) -> Double { Double(duration / .milliseconds(1)) / 1_000 }

@@ -31,9 +31,7 @@ final class ParkedRequests: Sendable {
 
     /// Adds a request. Must be called before the request to the daemon is sent, since the response may arrive
     /// immediately.
-    func add(_ request: ParkedRequest) {
-        entries.withLock { $0[request.id] = Entry(request: request, token: 0) }
-    }
+    func add(_ request: ParkedRequest) { entries.withLock { $0[request.id] = Entry(request: request, token: 0) } }
 
     /// Sets the token of the latest request to the daemon on behalf of a parked request. If several are sent in turn,
     /// another thread may have set the token of a later one before this call. Tokens increase, so the highest one is

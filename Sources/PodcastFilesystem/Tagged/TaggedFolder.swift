@@ -17,9 +17,7 @@ struct TaggedFolder: NodeBehaviour {
 
     var form: NodeForm { Self.form }
 
-    func facts(open: OpenFile?) -> NodeFacts? {
-        NodeFacts(fixed: node, of: mount)
-    }
+    func facts(open: OpenFile?) -> NodeFacts? { NodeFacts(fixed: node, of: mount) }
 
     func find(_ name: String) throws -> Entry? {
         try mount.library.folder(named: name).map { mount.entry(TaggedShow.facts(of: $0)) }

@@ -58,9 +58,7 @@ extension Library {
         } catch LibraryError.damaged(let path, let reason) {
             let restored = path + ".restored"
             let moment = try restoreIfUsable(backup, to: restored)
-            guard moment != nil || canRebuild() else {
-                throw LibraryError.damaged(path: path, reason: reason)
-            }
+            guard moment != nil || canRebuild() else { throw LibraryError.damaged(path: path, reason: reason) }
             let aside = "\(path).damaged-\(now)"
             try setAside(path, as: aside)
             if moment != nil { try replace(path, with: restored) }
@@ -95,9 +93,7 @@ extension Library {
     }
 
     private static func replace(_ path: String, with restored: String) throws {
-        guard Glibc.rename(restored, path) == 0 else {
-            throw LibraryError.failed(path: path, reason: errnoText())
-        }
+        guard Glibc.rename(restored, path) == 0 else { throw LibraryError.failed(path: path, reason: errnoText()) }
     }
 
     /// Returns the path of a library's backup, beside it.
@@ -159,9 +155,7 @@ extension Library {
             }
             try source.close()
         }
-        guard chmod(restored, 0o600) == 0 else {
-            throw LibraryError.failed(path: restored, reason: errnoText())
-        }
+        guard chmod(restored, 0o600) == 0 else { throw LibraryError.failed(path: restored, reason: errnoText()) }
         let library = try openForWriting(at: restored)
         try library.check()
         let assigned = try library.identifiers()

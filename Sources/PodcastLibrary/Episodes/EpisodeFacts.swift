@@ -159,9 +159,7 @@ struct Digest {
         }
     }
 
-    private mutating func absorb(_ word: UInt64) {
-        state = Self.mixed(state ^ word) &+ 0x9E37_79B9_7F4A_7C15
-    }
+    private mutating func absorb(_ word: UInt64) { state = Self.mixed(state ^ word) &+ 0x9E37_79B9_7F4A_7C15 }
 
     /// Applies variant 13 of MurmurHash3's finalizer (D. Stafford), which SplitMix64 uses as well.
     private static func mixed(_ word: UInt64) -> UInt64 {

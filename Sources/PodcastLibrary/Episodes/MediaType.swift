@@ -61,9 +61,7 @@ package struct MediaType: Sendable, Equatable {
         fileExtension == unknown || mediaExtensions.contains(fileExtension)
     }
 
-    private static func allowed(_ fileExtension: String) -> String? {
-        isAllowed(fileExtension) ? fileExtension : nil
-    }
+    private static func allowed(_ fileExtension: String) -> String? { isAllowed(fileExtension) ? fileExtension : nil }
 
     /// Returns the MIME type that podfs reports for a file from a feed: `StreamFile.type` for the playlist of a stream,
     /// otherwise the feed's type if it is a known type of media, otherwise the type of the extension.

@@ -44,9 +44,7 @@ package enum FileName {
     }
 
     /// Returns `text` for use in a message: each character that `isForbidden` becomes a space, nothing else changes.
-    static func visible(_ text: String) -> String {
-        PlainText.replacing(isForbidden, in: text) { _ in " " }
-    }
+    static func visible(_ text: String) -> String { PlainText.replacing(isForbidden, in: text) { _ in " " } }
 
     /// Whether a text needs no replacement, like most titles: printable ASCII without slashes, and single spaces
     /// between words.

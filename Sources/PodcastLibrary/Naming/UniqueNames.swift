@@ -16,14 +16,10 @@ package struct UniqueNames: Sendable {
     private var next: [String: Int] = [:]
 
     /// - Parameter taken: The stems in use, folded by `FileName.folded`, including the reserved ones.
-    package init(taken: Set<String>) {
-        self.taken = taken
-    }
+    package init(taken: Set<String>) { self.taken = taken }
 
     /// Returns whether a stem is in use, ignoring case.
-    package func isTaken(_ stem: String) -> Bool {
-        taken.contains(FileName.folded(stem))
-    }
+    package func isTaken(_ stem: String) -> Bool { taken.contains(FileName.folded(stem)) }
 
     /// Reserves and returns the stem itself if it is free, otherwise the stem with a free suffix: ` (2)`, ` (3)`, ….
     /// The number is the lowest free one; if many are used, it may be a higher one.

@@ -238,9 +238,7 @@ extension Library {
             } else {
                 try db.run("DELETE FROM setting WHERE podcast = ? AND key = ?", [podcast, key])
             }
-            if key == "share" {
-                try db.run("UPDATE podcast SET changed = ? WHERE id = ?", [now, podcast])
-            }
+            if key == "share" { try db.run("UPDATE podcast SET changed = ? WHERE id = ?", [now, podcast]) }
         }
     }
 

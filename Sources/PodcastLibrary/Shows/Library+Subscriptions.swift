@@ -77,9 +77,7 @@ package struct UnfetchedShowResult: Sendable, Equatable {
 extension Library {
     /// Returns the subscriptions, sorted by name. Takes a millisecond for a thousand shows, unlike `podcasts()`, which
     /// counts episodes.
-    package func subscriptions() throws -> [Subscription] {
-        try query(Self.subscriptions)
-    }
+    package func subscriptions() throws -> [Subscription] { try query(Self.subscriptions) }
 
     static func subscriptions(_ db: Database) throws -> [Subscription] {
         let statement = try db.cachedStatement(

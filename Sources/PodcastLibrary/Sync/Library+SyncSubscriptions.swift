@@ -147,9 +147,7 @@ extension Library {
     }
 
     /// Lets `purgeEphemeral(before:)` remove shows that other devices unsubscribed before this time.
-    package func pruneRemoved(before: Int64) throws {
-        try execute("DELETE FROM sync_removed WHERE at < ?", [before])
-    }
+    package func pruneRemoved(before: Int64) throws { try execute("DELETE FROM sync_removed WHERE at < ?", [before]) }
 
     private static func record(_ feed: ServerFeed, _ db: Database) throws {
         try db.run(

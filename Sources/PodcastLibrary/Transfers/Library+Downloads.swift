@@ -4,9 +4,7 @@ package import Transfers
 
 extension Library {
     /// Returns all outstanding or failed downloads, oldest first.
-    package func downloads() throws -> [Download] {
-        try query { db in try Self.downloads(db, "1 ORDER BY id", []) }
-    }
+    package func downloads() throws -> [Download] { try query { db in try Self.downloads(db, "1 ORDER BY id", []) } }
 
     package func download(id: TaskID) throws -> Download? {
         try query { db in try Self.downloads(db, "id = ?", [id]).first }
@@ -88,9 +86,7 @@ extension Library {
     }
 
     /// Removes a cancelled download. A missing one is not an error, because it may have completed meanwhile.
-    package func removeDownload(id: TaskID) throws {
-        try execute("DELETE FROM download WHERE id = ?", [id])
-    }
+    package func removeDownload(id: TaskID) throws { try execute("DELETE FROM download WHERE id = ?", [id]) }
 
     private static func downloads(
         _ db: Database, _ condition: String, _ arguments: StatementArguments

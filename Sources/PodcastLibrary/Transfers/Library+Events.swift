@@ -24,9 +24,7 @@ extension Library {
     }
 
     /// Stores an event, and prunes events above `maxStoredEvents` or older than `eventRetention`.
-    package func store(_ event: Event) throws {
-        try write { db in try Self.store(event, db) }
-    }
+    package func store(_ event: Event) throws { try write { db in try Self.store(event, db) } }
 
     /// Stores an event as part of a transaction.
     static func store(_ event: Event, _ db: Database) throws {

@@ -4,13 +4,9 @@ package import Transfers
 
 extension Library {
     /// Returns all outstanding or failed uploads, oldest first.
-    package func uploads() throws -> [Upload] {
-        try query { db in try Self.uploads(db, "1 ORDER BY id", []) }
-    }
+    package func uploads() throws -> [Upload] { try query { db in try Self.uploads(db, "1 ORDER BY id", []) } }
 
-    package func upload(id: TaskID) throws -> Upload? {
-        try query { db in try Self.uploads(db, "id = ?", [id]).first }
-    }
+    package func upload(id: TaskID) throws -> Upload? { try query { db in try Self.uploads(db, "id = ?", [id]).first } }
 
     /// Returns the upload whose snapshot (copy made for the upload) of the media file has this name.
     package func upload(file: String) throws -> Upload? {

@@ -56,22 +56,16 @@ package struct Tag: Sendable, Equatable {
 
 extension Library {
     /// Returns the tags of all subscribed shows, sorted by name.
-    package func tags() throws -> [Tag] {
-        try query { db in try Self.tags(db, "1 ORDER BY t.folded", []) }
-    }
+    package func tags() throws -> [Tag] { try query { db in try Self.tags(db, "1 ORDER BY t.folded", []) } }
 
     package func tag(named name: String) throws -> Tag? {
         try query { db in try Self.tags(db, "t.folded = ? AND t.name = ?", [FileName.folded(name), name]).first }
     }
 
-    package func tag(id: TagID) throws -> Tag? {
-        try query { db in try Self.tags(db, "t.id = ?", [id]).first }
-    }
+    package func tag(id: TagID) throws -> Tag? { try query { db in try Self.tags(db, "t.id = ?", [id]).first } }
 
     /// Returns the tags of a show, sorted by name.
-    package func tags(of show: ShowID) throws -> [String] {
-        try query { db in try Self.tagNames(of: show, db) }
-    }
+    package func tags(of show: ShowID) throws -> [String] { try query { db in try Self.tagNames(of: show, db) } }
 
     /// Returns a show's own settings, with its tags under the key `tags`.
     package func shownSettings(of show: ShowID) throws -> [String: String] {

@@ -42,9 +42,7 @@ extension Library {
     }
 
     /// Returns all views with their definitions, sorted by name.
-    package func views() throws -> [StoredView] {
-        try query { db in try Self.views(db, "1 ORDER BY folded", []) }
-    }
+    package func views() throws -> [StoredView] { try query { db in try Self.views(db, "1 ORDER BY folded", []) } }
 
     /// Returns a view with its definition, ignoring the case of its name.
     package func view(named name: String) throws -> StoredView? {

@@ -86,9 +86,7 @@ package struct ID3Tag: Sendable {
         return Array("ID3".utf8) + [4, 0, 0] + Self.synchsafe(frames.count + rest) + frames
     }
 
-    private mutating func add(_ name: String, _ body: [UInt8]) {
-        frames += Self.header(name, size: body.count) + body
-    }
+    private mutating func add(_ name: String, _ body: [UInt8]) { frames += Self.header(name, size: body.count) + body }
 
     private static func header(_ name: String, size: Int) -> [UInt8] { Array(name.utf8) + synchsafe(size) + [0, 0] }
 

@@ -186,9 +186,7 @@ package enum SanitizedHTML {
         /// Elements whose closing tag is not yet written.
         private var opened: [xmlNodePtr] = []
 
-        init(base: String?) {
-            self.base = base
-        }
+        init(base: String?) { self.base = base }
 
         mutating func walk(_ root: xmlNodePtr?) {
             guard let root else { return }

@@ -91,9 +91,7 @@ package struct DaemonLauncher: Sendable {
         try makeFolders()
         // One process at a time starts a daemon; the others then find it running.
         let lock = open(paths.startLock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lock >= 0 else {
-            throw ClientError(.unreachable, "\(paths.startLock): \(errnoText())")
-        }
+        guard lock >= 0 else { throw ClientError(.unreachable, "\(paths.startLock): \(errnoText())") }
         defer { close(lock) }
         _ = retryingInterrupts { flock(lock, LOCK_EX) }
         if let connection = try connect(role: role, onEvent: onEvent, onClose: onClose) { return connection }

@@ -103,9 +103,7 @@ package final class FileSnapshot: Sendable {
     private static func status(_ descriptor: Int32, _ file: String) throws(Problem) -> stat {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw problem(file, "cannot be read") }
-        if clinux_is_directory(status.st_mode) != 0 {
-            throw Problem(description: "\(file) is a folder: name a file")
-        }
+        if clinux_is_directory(status.st_mode) != 0 { throw Problem(description: "\(file) is a folder: name a file") }
         guard clinux_is_regular(status.st_mode) != 0 else {
             throw Problem(description: "\(file) is not a regular file: name a file")
         }

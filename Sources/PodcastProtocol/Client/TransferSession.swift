@@ -141,7 +141,5 @@ package struct DownloadTask: Sendable {
 
     /// Waits for the task's final event, or for an event with `TaskReport.waitsForSpace`, and returns it. Throws
     /// `ClientError` if the connection ends first.
-    package func finalEventOrSpaceWait() async throws -> Event {
-        try await session.finalEventOrSpaceWait(of: episode)
-    }
+    package func finalEventOrSpaceWait() async throws -> Event { try await session.finalEventOrSpaceWait(of: episode) }
 }

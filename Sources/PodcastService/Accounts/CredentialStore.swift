@@ -115,9 +115,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
     package subscript(_ owner: ID) -> Credentials? { entries.withLock { $0[owner] } }
 
     /// Stores the credentials of a show or upload, or removes them if `nil`.
-    package func set(_ credentials: Credentials?, for owner: ID) throws {
-        try change { $0[owner] = credentials }
-    }
+    package func set(_ credentials: Credentials?, for owner: ID) throws { try change { $0[owner] = credentials } }
 
     /// Removes the credentials of all shows or uploads except the given ones. Those of the sync server stay.
     package func remove(except owners: Set<ID>) throws {

@@ -10,9 +10,7 @@ package struct ITunesCatalogue: Catalogue {
 
     /// - Parameter url: The setting `search.itunes.url`, which is the address of the API or of a compatible server. It
     ///   may have query parameters, such as `country=DE`.
-    package init(url: String = ITunesCatalogue.standardURL) {
-        self.url = url
-    }
+    package init(url: String = ITunesCatalogue.standardURL) { self.url = url }
 
     package func request(for term: SearchTerm, limit: Int, now: Int64) throws(CatalogueError) -> CatalogueRequest {
         let count = min(max(limit, 1), CatalogueAnswer.limit)

@@ -59,7 +59,5 @@ enum SocketActivation {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func variable(_ name: String) -> Int32? {
-        getenv(name).flatMap { Int32(String(cString: $0)) }
-    }
+    private static func variable(_ name: String) -> Int32? { getenv(name).flatMap { Int32(String(cString: $0)) } }
 }

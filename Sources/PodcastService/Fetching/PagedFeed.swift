@@ -114,9 +114,7 @@ package struct PagedFeed: Sendable {
         guard isTrusted else {
             return stop("page \(pages + 1) is on another host without https; that page and later ones are ignored")
         }
-        guard visited.insert(address.key).inserted else {
-            return stop("the pages form a loop at page \(pages + 1)")
-        }
+        guard visited.insert(address.key).inserted else { return stop("the pages form a loop at page \(pages + 1)") }
         next = address.text
     }
 

@@ -97,9 +97,7 @@ final class FeedPump: Sendable {
 
     // MARK: The queue
 
-    func withQueue<Value: Sendable>(_ body: (inout HostQueue) -> Value) -> Value {
-        state.withLock { body(&$0.queue) }
-    }
+    func withQueue<Value: Sendable>(_ body: (inout HostQueue) -> Value) -> Value { state.withLock { body(&$0.queue) } }
 
     /// Appends a feed to the queue, unless it is queued or running.
     func enqueue(_ job: Job, host: String) {
@@ -197,9 +195,7 @@ final class FeedPump: Sendable {
         }
         begin(next)
         if isUrgent { wake.yield() }
-        if needsTimer {
-            Timers.after(Self.deliveryDelay) { self.timerFired() }
-        }
+        if needsTimer { Timers.after(Self.deliveryDelay) { self.timerFired() } }
         return next.map(dataTask(for:))
     }
 

@@ -226,9 +226,7 @@ extension Refresher {
                 paged.fail(failure.message)
             }
         }
-        if let problem = paged.problem {
-            log.warning("\(PrivateAddress(found.chain.requested).visible): \(problem)")
-        }
+        if let problem = paged.problem { log.warning("\(PrivateAddress(found.chain.requested).visible): \(problem)") }
         return paged
     }
 

@@ -28,9 +28,7 @@ extension Subscriptions {
         _ item: ImportItem, for client: ClientConnection? = nil, from server: ListingServer? = nil
     ) async throws -> ImportResult {
         let address = PrivateAddress(item.url)
-        if let problem = WebAddress.problem(with: item.url) {
-            return .refused(error: "\(address.visible) \(problem)")
-        }
+        if let problem = WebAddress.problem(with: item.url) { return .refused(error: "\(address.visible) \(problem)") }
         if let known = try subscribedName(at: address.url) { return try tagged(.known(name: known), item) }
         guard let slot = await refresher.acquireSlot(host: WebAddress.host(of: address.url)) else {
             let failure = FetchFailure(

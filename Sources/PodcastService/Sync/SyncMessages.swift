@@ -67,9 +67,7 @@ package struct SyncMessages: Sendable {
     // MARK: Bodies
 
     /// Encodes an upload of subscription changes.
-    package func body(_ upload: SubscriptionUpload) -> [UInt8] {
-        json(["add": upload.add, "remove": upload.remove])
-    }
+    package func body(_ upload: SubscriptionUpload) -> [UInt8] { json(["add": upload.add, "remove": upload.remove]) }
 
     /// Encodes an upload of episode actions.
     package func body(_ actions: [SyncAction]) -> [UInt8] { json(actions.map(object)) }
@@ -132,9 +130,7 @@ package enum SyncAnswers {
         package func warnings(_ entries: String) -> [String] {
             var lines: [String] = []
             if malformed > 0 { lines.append("\(malformed) of \(entries) are malformed") }
-            if excess > 0 {
-                lines.append("\(excess) of \(entries) were ignored: no more than \(mostEntries) are read")
-            }
+            if excess > 0 { lines.append("\(excess) of \(entries) were ignored: no more than \(mostEntries) are read") }
             return lines
         }
     }

@@ -125,9 +125,7 @@ final class LibraryCopies: ServicePart {
     // MARK: The backup
 
     /// The time at which the next backup is due; `nil` if there is nothing to back up.
-    var next: WallTime? {
-        schedule.next(backup: backupMoment, hasShows: hasShows, now: moment.wall)
-    }
+    var next: WallTime? { schedule.next(backup: backupMoment, hasShows: hasShows, now: moment.wall) }
 
     /// The time at which the current backup was made; `nil` if there is none.
     private var backupMoment: WallTime? {

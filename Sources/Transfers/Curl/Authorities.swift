@@ -118,6 +118,4 @@ package struct Authorities: Sendable, Equatable {
 }
 
 /// Returns the version of the libcurl that runs.
-package func curlVersion() -> String {
-    String(cString: curl_version_info(CURLVERSION_FIRST).pointee.version)
-}
+package func curlVersion() -> String { String(cString: curl_version_info(CURLVERSION_FIRST).pointee.version) }

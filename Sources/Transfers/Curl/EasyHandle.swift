@@ -188,9 +188,7 @@ final class EasyHandle {
         ccurl_set_string(handle, CURLOPT_USERAGENT, request.userAgent)
         if let range = request.range { ccurl_set_string(handle, CURLOPT_RANGE, range) }
         if request.decodes { ccurl_set_string(handle, CURLOPT_ACCEPT_ENCODING, "") }
-        for field in request.fields {
-            fieldList = curl_slist_append(fieldList, "\(field.name): \(field.value)")
-        }
+        for field in request.fields { fieldList = curl_slist_append(fieldList, "\(field.name): \(field.value)") }
         if !request.decodes { fieldList = curl_slist_append(fieldList, "Accept-Encoding: identity") }
         if let body = request.body {
             ccurl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))

@@ -81,9 +81,7 @@ extension Download {
     }
 
     /// The maximum rate of a connection in bytes per second; 0 for no limit.
-    private var rateLimit: Int64 {
-        [engine.slots.rates.limit, source.rateLimit ?? 0].filter { $0 > 0 }.min() ?? 0
-    }
+    private var rateLimit: Int64 { [engine.slots.rates.limit, source.rateLimit ?? 0].filter { $0 > 0 }.min() ?? 0 }
 
     func remove(_ connection: DownloadConnection) {
         connections[connection.id] = nil

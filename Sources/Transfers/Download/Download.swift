@@ -350,9 +350,7 @@ final class Download {
         for connection in connections.values where connection.isRestrained {
             machine.restrained(connection.id, now: now)
         }
-        if let due = machine.deadline, due <= now {
-            apply(machine.tick(now: now, random: Double.random(in: 0..<1)))
-        }
+        if let due = machine.deadline, due <= now { apply(machine.tick(now: now, random: Double.random(in: 0..<1))) }
         report(force: false)
         if checkpoints.isBehind, let due = checkpoints.due, due <= now { saveCheckpoint(synchronously: false) }
     }

@@ -17,9 +17,7 @@ struct ReceiveBuffer: ~Copyable {
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
 
     /// Returns the first buffered bytes, at most `most`; valid as long as `bytes`.
-    func prefix(_ most: Int) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: memory[..<min(count, most)])
-    }
+    func prefix(_ most: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<min(count, most)]) }
 
     /// Appends bytes.
     ///

@@ -19,9 +19,7 @@ final class Mailbox: Sendable {
     /// - Throws: if no descriptor is left. Without one, posted closures would not wake the engine's thread.
     init() throws(TransferError) {
         let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        guard descriptor >= 0 else {
-            throw TransferError(.failed, "the engine cannot start: eventfd: \(errnoText())")
-        }
+        guard descriptor >= 0 else { throw TransferError(.failed, "the engine cannot start: eventfd: \(errnoText())") }
         self.descriptor = descriptor
     }
 

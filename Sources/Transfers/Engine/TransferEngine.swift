@@ -103,9 +103,7 @@ package final class TransferEngine: Sendable {
     }
 
     /// Cancels a wait. Its answer is not delivered, unless the delivery has already begun.
-    package func cancelWait(_ key: MediaID, _ id: Int64) {
-        mailbox.post { $0.download(key)?.cancelWait(id) }
-    }
+    package func cancelWait(_ key: MediaID, _ id: Int64) { mailbox.post { $0.download(key)?.cancelWait(id) } }
 
     /// Closes a file. Call once for each successful open.
     package func close(_ key: MediaID) {

@@ -177,9 +177,7 @@ private struct MPEGFrame {
     /// - Parameter orEnds: Whether the end of the bytes is accepted instead of the next frame.
     func isFollowed(in bytes: [UInt8], orEnds: Bool) -> Bool {
         guard length > 0 else { return false }
-        guard let next = MPEGFrame(bytes, at: start + length) else {
-            return orEnds && start + length + 6 > bytes.count
-        }
+        guard let next = MPEGFrame(bytes, at: start + length) else { return orEnds && start + length + 6 > bytes.count }
         return next.signature == signature
     }
 

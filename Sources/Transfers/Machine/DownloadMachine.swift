@@ -153,9 +153,7 @@ package struct DownloadMachine: Sendable {
     package func position(of id: ConnectionID) -> Int64? { connections[id]?.position }
 
     /// Returns whether the bytes of a connection may be stored now.
-    package func isFlowing(_ id: ConnectionID) -> Bool {
-        connections[id]?.body?.flow == .running
-    }
+    package func isFlowing(_ id: ConnectionID) -> Bool { connections[id]?.body?.flow == .running }
 
     /// Returns whether a connection exists and was not ended or released.
     package func has(_ id: ConnectionID) -> Bool { connections[id] != nil }

@@ -14,9 +14,7 @@ enum OpenSockets {
         for socket in descriptors {
             var storage = sockaddr_storage()
             // Skip sockets without a peer, which are not connected.
-            guard read(socket, getpeername, into: &storage), read(socket, getsockname, into: &storage) else {
-                continue
-            }
+            guard read(socket, getpeername, into: &storage), read(socket, getsockname, into: &storage) else { continue }
             let address = withUnsafeBytes(of: storage) { NetworkAddress(socketAddress: $0) }
             if let address, addresses.contains(address) { shutdown(socket, Int32(SHUT_RDWR)) }
         }

@@ -102,9 +102,7 @@ package struct RateLimits: Sendable {
         if members.isEmpty { _ = refill(now: now) }
         members[id] = group
         shared?.add(id)
-        if groupLimit > 0 {
-            groups[group, default: Bucket(limit: groupLimit)].add(id)
-        }
+        if groupLimit > 0 { groups[group, default: Bucket(limit: groupLimit)].add(id) }
         if !allows(id) { blocked.insert(id) }
     }
 

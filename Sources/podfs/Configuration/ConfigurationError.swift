@@ -6,7 +6,5 @@ struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     let message: String
 
     /// `PATH:LINE: MESSAGE`, a format that editors recognize.
-    var description: String {
-        line.map { "\(path):\($0): \(message)" } ?? "\(path): \(message)"
-    }
+    var description: String { line.map { "\(path):\($0): \(message)" } ?? "\(path): \(message)" }
 }

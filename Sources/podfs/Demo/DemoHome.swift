@@ -23,9 +23,7 @@ final class DemoHome: Sendable {
         guard let home = environment["HOME"] else { throw CommandError(.failed, "HOME is not set") }
         let wanted = MountPoint.absolute(folder ?? home + "/podfs-demo")
         var template = Array("\(environment["TMPDIR"] ?? "/tmp")/podfs-demo-XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else {
-            throw CommandError(.failed, "no temporary folder: \(errnoText())")
-        }
+        guard let made = mkdtemp(&template) else { throw CommandError(.failed, "no temporary folder: \(errnoText())") }
         root = String(cString: made)
         var status = stat()
         if stat(wanted, &status) != 0, errno == ENOENT {

@@ -97,9 +97,7 @@ struct StatusWatch {
             case .message(let text): wanted = screen?.show(text)
             case .frame: wanted = screen?.draw()
             }
-            if let wanted {
-                Timers.after(.seconds(wanted)) { inbox.yield(.frame) }
-            }
+            if let wanted { Timers.after(.seconds(wanted)) { inbox.yield(.frame) } }
         }
     }
 

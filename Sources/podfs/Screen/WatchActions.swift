@@ -42,9 +42,7 @@ struct WatchActions: Sendable {
             guard case .process = mount.answer() else { return false }
             return access("\(mount.path)/\(task.path)", F_OK) == 0
         }
-        guard let folder else {
-            return "not mounted: podfs mount DIR"
-        }
+        guard let folder else { return "not mounted: podfs mount DIR" }
         var spawner = ProcessSpawner(
             "xdg-open", ["xdg-open", "\(folder.path)/\(task.path)"], environment: ProcessInfo.processInfo.environment)
         spawner.standardError = .file("/dev/null")

@@ -93,9 +93,7 @@ enum PasswordPrompt {
             let count = retryingInterrupts { read(descriptor, &byte, 1) }
             if count <= 0 { return bytes.isEmpty ? nil : text(bytes) }
             if byte == UInt8(ascii: "\n") { return text(bytes) }
-            guard bytes.count < longest else {
-                throw CommandError(.usage, "the input is longer than \(longest) bytes")
-            }
+            guard bytes.count < longest else { throw CommandError(.usage, "the input is longer than \(longest) bytes") }
             bytes.append(byte)
         }
     }

@@ -49,9 +49,7 @@ struct DirectoryCaches: Sendable {
     // MARK: Names
 
     /// Returns the stored names of this basis; `nil` if there are none.
-    func names(_ basis: Basis) -> FolderSnapshot? {
-        recent[basis.folder].flatMap { $0.basis == basis ? $0 : nil }
-    }
+    func names(_ basis: Basis) -> FolderSnapshot? { recent[basis.folder].flatMap { $0.basis == basis ? $0 : nil } }
 
     /// Stores the names of a folder.
     mutating func store(_ names: FolderSnapshot) {

@@ -11,9 +11,7 @@ struct RootFolder: NodeBehaviour {
 
     var form: NodeForm { .folder }
 
-    func facts(open: OpenFile?) -> NodeFacts? {
-        NodeFacts(fixed: node, of: mount)
-    }
+    func facts(open: OpenFile?) -> NodeFacts? { NodeFacts(fixed: node, of: mount) }
 
     func find(_ name: String) throws -> Entry? {
         if let file = FixedFile(name: name) { return try mount.entry(of: file.number) }

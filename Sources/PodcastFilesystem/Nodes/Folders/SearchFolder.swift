@@ -19,9 +19,7 @@ struct SearchFolder: NodeBehaviour {
 
     var form: NodeForm { .folder }
 
-    func facts(open: OpenFile?) -> NodeFacts? {
-        node == .search ? NodeFacts(fixed: node, of: mount) : nil
-    }
+    func facts(open: OpenFile?) -> NodeFacts? { node == .search ? NodeFacts(fixed: node, of: mount) : nil }
 
     /// Looks up a name. Every name exists, except those that start with a dot: programs look up `.hidden`, `.git` and
     /// others in any folder. Throws ENFILE if the kernel knows too many names.
@@ -33,9 +31,7 @@ struct SearchFolder: NodeBehaviour {
         return try mount.entry(of: NodeNumber(kind: .term, row: Int64(number)))
     }
 
-    func items() -> [FolderSnapshot.Item]? {
-        node == .search ? [] : nil
-    }
+    func items() -> [FolderSnapshot.Item]? { node == .search ? [] : nil }
 }
 
 /// A folder in `.search`: the shows found by a search for the folder's name.
@@ -51,9 +47,7 @@ struct TermFolder: NodeBehaviour {
 
     var parent: NodeNumber { .search }
 
-    func facts(open: OpenFile?) -> NodeFacts? {
-        name == nil ? nil : NodeFacts(fixed: node, of: mount)
-    }
+    func facts(open: OpenFile?) -> NodeFacts? { name == nil ? nil : NodeFacts(fixed: node, of: mount) }
 
     private var name: String? { mount.state.withLock { $0.kernel.terms.name(of: Int(node.row)) } }
 
@@ -111,9 +105,7 @@ struct FoundShowFolder: NodeBehaviour {
         try mount.library.folder(id: node.show).map { NodeFacts(folder: node, of: $0) }
     }
 
-    func find(_ name: String) throws -> Entry? {
-        try mount.findEpisode(name, of: node.show)
-    }
+    func find(_ name: String) throws -> Entry? { try mount.findEpisode(name, of: node.show) }
 
     func items() throws -> [FolderSnapshot.Item]? {
         guard let show = try mount.library.folder(id: node.show) else { return nil }

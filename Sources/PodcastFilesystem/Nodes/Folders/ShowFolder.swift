@@ -26,9 +26,7 @@ struct ShowFolder: NodeBehaviour {
 
     var form: NodeForm { .folder }
 
-    func facts(open: OpenFile?) throws -> NodeFacts? {
-        try mount.library.folder(id: node.show).map(Self.facts)
-    }
+    func facts(open: OpenFile?) throws -> NodeFacts? { try mount.library.folder(id: node.show).map(Self.facts) }
 
     func find(_ name: String) throws -> Entry? {
         if let (kind, _) = Self.files.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
@@ -42,9 +40,7 @@ struct ShowFolder: NodeBehaviour {
         }
         if let episode = try mount.findEpisode(name, of: node.show) { return episode }
         if name == ShowFeedFile.name { return try mount.entry(of: NodeNumber(kind: .showFeed, row: node.show)) }
-        if let asset = try mount.asset(name, of: node.show), let found = try mount.entry(of: asset) {
-            return found
-        }
+        if let asset = try mount.asset(name, of: node.show), let found = try mount.entry(of: asset) { return found }
         // The name may be an episode's name as the playlist encodes it for VLC. Invalidations are sent only for the
         // plain name, so the kernel must not cache the encoded name.
         guard let plain = Playlist.fileName(ofEncodedForVLC: name) else { return nil }

@@ -16,9 +16,7 @@ struct TagsFolder: NodeBehaviour {
 
     var form: NodeForm { Self.form }
 
-    func facts(open: OpenFile?) -> NodeFacts? {
-        NodeFacts(fixed: node, of: mount)
-    }
+    func facts(open: OpenFile?) -> NodeFacts? { NodeFacts(fixed: node, of: mount) }
 
     func find(_ name: String) throws -> Entry? {
         try mount.library.tag(named: name).flatMap { try mount.entry(of: NodeNumber(kind: .tag, row: $0.id)) }

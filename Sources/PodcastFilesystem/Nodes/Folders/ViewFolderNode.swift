@@ -63,13 +63,9 @@ struct ViewLinkNode: NodeBehaviour {
 
     var form: NodeForm { .link }
 
-    func facts(open: OpenFile?) throws -> NodeFacts? {
-        try link()?.facts
-    }
+    func facts(open: OpenFile?) throws -> NodeFacts? { try link()?.facts }
 
-    func target() throws -> String? {
-        try link()?.target
-    }
+    func target() throws -> String? { try link()?.target }
 
     /// Returns the link; `nil` if the episode or its show was removed.
     private func link() throws -> EpisodeLink? {

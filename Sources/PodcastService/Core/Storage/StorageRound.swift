@@ -123,9 +123,7 @@ struct StorageRound {
     private var growthFloor: Int128 { max(Int128(floor), Int128(policy.freeAtFailedWrite ?? 0)) }
 
     /// The number of bytes that can be reserved without eviction.
-    private var room: Int128 {
-        min(Int128(max(0, policy.limits.capacity)) - used, free - growthFloor) - reservedBytes
-    }
+    private var room: Int128 { min(Int128(max(0, policy.limits.capacity)) - used, free - growthFloor) - reservedBytes }
 
     /// The purpose of an eviction, which determines the files that it may evict.
     private enum Purpose {

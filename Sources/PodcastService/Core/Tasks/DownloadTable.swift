@@ -39,9 +39,7 @@ package struct DownloadTable: Sendable {
         return self[media]
     }
 
-    private static func part(of media: MediaID) -> Int {
-        Int(UInt64(bitPattern: media.rawValue) % UInt64(partCount))
-    }
+    private static func part(of media: MediaID) -> Int { Int(UInt64(bitPattern: media.rawValue) % UInt64(partCount)) }
 
     private mutating func add(_ task: RegisteredDownload, _ sign: Int) {
         count += sign

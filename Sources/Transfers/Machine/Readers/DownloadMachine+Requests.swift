@@ -115,13 +115,9 @@ extension DownloadMachine {
     }
 
     /// Ends the download: answers all waits with the error and ends every connection.
-    package mutating func shutDown(_ error: TransferError) -> [Action] {
-        dropAll() + readers.answerAll(error)
-    }
+    package mutating func shutDown(_ error: TransferError) -> [Action] { dropAll() + readers.answerAll(error) }
 
-    func isSatisfied(_ range: Range<Int64>) -> Bool {
-        isCached || isFinishing || rendition.satisfies(range)
-    }
+    func isSatisfied(_ range: Range<Int64>) -> Bool { isCached || isFinishing || rendition.satisfies(range) }
 
     private mutating func rememberedFailure(_ now: Instant) -> TransferError? {
         guard case .failed(let error, let until) = phase else { return nil }

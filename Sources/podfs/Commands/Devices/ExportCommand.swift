@@ -36,9 +36,7 @@ struct ExportCommand: PodfsCommand {
             : SubscriptionsPage.document(subscriptions)
         guard let file, file != "-" else { return Terminal.write(document, to: 1) }
         var status = stat()
-        if stat(file, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            return try writeInto(file, document)
-        }
+        if stat(file, &status) == 0, status.st_mode & S_IFMT != S_IFREG { return try writeInto(file, document) }
         try AtomicFile.write(document, to: file, mode: withSecrets ? 0o600 : 0o666)
         report.print("\(ReportText.count(subscriptions.count, "show")) exported to \(file)")
     }
@@ -48,8 +46,6 @@ struct ExportCommand: PodfsCommand {
         let descriptor = open(file, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(errnoText())") }
         defer { close(descriptor) }
-        guard writeAll(document, to: descriptor) else {
-            throw CommandError(.failed, "\(file): \(errnoText())")
-        }
+        guard writeAll(document, to: descriptor) else { throw CommandError(.failed, "\(file): \(errnoText())") }
     }
 }

@@ -49,9 +49,7 @@ struct ImportCommand: PodfsCommand {
         }
         progress.finish()
         report.print(tally.text)
-        if tally.isPartlyFailed {
-            throw ExitCode((tally.isFailed ? CommandError.Code.failed : .partlyFailed).rawValue)
-        }
+        if tally.isPartlyFailed { throw ExitCode((tally.isFailed ? CommandError.Code.failed : .partlyFailed).rawValue) }
     }
 
     // MARK: File

@@ -32,9 +32,7 @@ struct UnmountCommand: PodfsCommand {
 
     private func unmount() throws {
         let path = MountPoint.absolute(folder)
-        guard let mounted = MountEntry.at(path) else {
-            throw CommandError(.failed, "\(folder) is not mounted")
-        }
+        guard let mounted = MountEntry.at(path) else { throw CommandError(.failed, "\(folder) is not mounted") }
         if let owner = mounted.owner, owner != getuid(), geteuid() != 0 {
             throw CommandError(.failed, "\(folder) is a mount of user \(owner), not yours")
         }

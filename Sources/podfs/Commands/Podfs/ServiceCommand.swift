@@ -92,9 +92,7 @@ struct ServiceUninstallCommand: PodfsCommand {
         guard service.isInstalled else {
             throw CommandError(.failed, "there are no units of podfs in \(service.folder)")
         }
-        for name in service.mounts + [Units.socketName, Units.serviceName] {
-            service.control("disable", "--now", name)
-        }
+        for name in service.mounts + [Units.socketName, Units.serviceName] { service.control("disable", "--now", name) }
         for name in try service.remove() { Terminal.print("removed: \(service.path(name))") }
         // systemctl removes these links only if the user manager is running.
         for name in service.mounts { unlink("\(service.folder)/default.target.wants/\(name)") }

@@ -62,9 +62,7 @@ struct InspectCommand: PodfsCommand {
             while !parser.isFull {
                 let count = retryingInterrupts { read(descriptor, buffer.baseAddress, buffer.count) }
                 if count == 0 { return }
-                guard count > 0 else {
-                    throw CommandError(.failed, "\(source): \(errnoText())")
-                }
+                guard count > 0 else { throw CommandError(.failed, "\(source): \(errnoText())") }
                 parser.parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             }
         }
