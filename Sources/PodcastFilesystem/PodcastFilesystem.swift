@@ -26,6 +26,8 @@ package final class PodcastFilesystem: Sendable {
         package var feeds: FilePath
         /// The folder in which the daemon stores art, transcripts and chapters.
         package var assets: FilePath
+        /// The search index, which the daemon writes.
+        package var findIndex = FilePath("")
         /// The executable names of programs whose opens must not use the network. They may open completely cached
         /// episodes and generated files.
         package var indexers: Set<String>
@@ -62,6 +64,7 @@ package final class PodcastFilesystem: Sendable {
     let library: Library
     let options: Options
     let link: DaemonLink
+    let findIndex: FindIndex
     let live = LiveTasks()
     let parked = ParkedRequests()
     let assetFailures = AssetFailures()
@@ -86,6 +89,7 @@ package final class PodcastFilesystem: Sendable {
         self.library = library
         self.options = options
         self.link = link
+        findIndex = FindIndex(path: options.findIndex.string)
     }
 
     /// Sets an action to run when the kernel has negotiated the session, before it sends any other request. Call before

@@ -28,8 +28,8 @@ struct Podfs: AsyncParsableCommand {
             CommandGroup(
                 name: "Shows",
                 subcommands: [
-                    SubscribeCommand.self, SearchCommand.self, ListCommand.self, RefreshCommand.self, SetCommand.self,
-                    RenameCommand.self, UnsubscribeCommand.self, InspectCommand.self,
+                    SubscribeCommand.self, SearchCommand.self, ListCommand.self, FindCommand.self, RefreshCommand.self,
+                    SetCommand.self, RenameCommand.self, UnsubscribeCommand.self, InspectCommand.self,
                 ]),
             CommandGroup(
                 name: "Folder", subcommands: [MountCommand.self, UnmountCommand.self, ViewCommand.self]),

@@ -13,7 +13,8 @@ struct ListingTests {
 
     private let made = [
         ".", "..", ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml",
-        ".status.html", "index.html", ".search", "Tags", "Downloaded", "In Progress", "Latest", "Unplayed",
+        ".status.html", "index.html", ".find", ".search", "Tags", "Downloaded", "In Progress", "Latest",
+        "Unplayed",
     ]
 
     private let madeInShow = ["playlist.m3u8", "index.html", ".feed.json", ".notes", ".chapters"]
@@ -31,7 +32,8 @@ struct ListingTests {
         // Ids of views are part of inode numbers.
         let folders: [(String, NodeNumber)] =
             [
-                (".search", .search), ("Tags", .tags), ("First", NodeNumber(kind: .show, row: first.id)),
+                (".find", .find), (".search", .search), ("Tags", .tags),
+                ("First", NodeNumber(kind: .show, row: first.id)),
                 ("Second", NodeNumber(kind: .show, row: second.id)),
             ]
             + zip(["Downloaded", "In Progress", "Latest", "Unplayed"], [2, 4, 1, 3] as [Int64]).map {

@@ -46,6 +46,7 @@ final class Mounted: Sendable {
         var options = PodcastFilesystem.Options(
             owner: Owner(uid: 1_000, gid: 1_001), cache: FilePath(paths.cache), cacheLimit: cacheLimit,
             feeds: FilePath(paths.feeds), assets: FilePath(paths.assets), indexers: indexers)
+        options.findIndex = FilePath(paths.findIndex)
         configure(&options)
         self.options = options
         filesystem = PodcastFilesystem(

@@ -106,7 +106,7 @@ struct SearchTests {
     }
 
     @Test func numbersDoNotCollideAndAreBounded() throws {
-        var terms = SearchTerms()
+        var terms = SearchTerms<FoundFolder>()
         var numbers: [Int: String] = [:]
         var dropped = 0
         for index in 0..<5_000 {
@@ -125,16 +125,16 @@ struct SearchTests {
             terms.forget(try #require(found.number), count: 1)
         }
         // The new terms have replaced those that the kernel has forgotten.
-        #expect(terms.count <= SearchTerms.capacity)
+        #expect(terms.count <= SearchTerms<FoundFolder>.capacity)
         #expect(!numbers.keys.contains { terms.name(of: $0) == numbers[$0] })
         let last = terms.lookUp("new 4999")
         #expect(last.dropped == [])
     }
 
     @Test func aForgottenTermMakesRoomAtTheLimit() throws {
-        var terms = SearchTerms(limit: SearchTerms.capacity + 1)
+        var terms = SearchTerms<FoundFolder>(limit: SearchTerms<FoundFolder>.capacity + 1)
         var numbers: [Int] = []
-        for index in 0...SearchTerms.capacity {
+        for index in 0...SearchTerms<FoundFolder>.capacity {
             let found = terms.lookUp("term \(index)")
             numbers.append(try #require(found.number))
         }
@@ -149,7 +149,7 @@ struct SearchTests {
 
     /// The kernel forgets names more slowly than another program looks up new ones.
     @Test func aNameIsInvalidatedOnceHoweverManyFollow() throws {
-        var terms = SearchTerms(limit: 2_000)
+        var terms = SearchTerms<FoundFolder>(limit: 2_000)
         var known: [Int] = []
         var dropped: [String] = []
         for index in 0..<5_000 {
@@ -162,11 +162,11 @@ struct SearchTests {
     }
 
     @Test func aNameThatIsUsedAgainIsKept() throws {
-        var terms = SearchTerms()
+        var terms = SearchTerms<FoundFolder>()
         let first = terms.lookUp("first")
         let number = try #require(first.number)
         var dropped: [String] = []
-        for index in 0...SearchTerms.capacity { dropped += terms.lookUp("term \(index)").dropped }
+        for index in 0...SearchTerms<FoundFolder>.capacity { dropped += terms.lookUp("term \(index)").dropped }
         #expect(dropped.contains("first"))
         _ = terms.lookUp("first")
         terms.forget(number, count: 2)
@@ -176,7 +176,7 @@ struct SearchTests {
     @Test func theOldestSearchTermIsInvalidatedAtTheLimit() throws {
         let mounted = try Mounted()
         mounted.start()
-        for index in 0...SearchTerms.capacity { _ = try mounted.entry(".search", "term \(index)") }
+        for index in 0...SearchTerms<FoundFolder>.capacity { _ = try mounted.entry(".search", "term \(index)") }
         #expect(
             mounted.notifier.messages.contains(.entry(parent: NodeNumber.search.node, name: "term 0")))
         let node = try mounted.entry(".search", "term 0").node

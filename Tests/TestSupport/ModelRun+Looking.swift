@@ -198,7 +198,7 @@ extension ModelRun {
             // current names. A show's folder is an exception: its names change only when the mount has received an
             // event. So a pass over it may return the names as of any pass so far.
             let names = allNames(in: path)
-            if let top = path.first, library.view(top) == nil, ![".search", "Tags", "Tagged"].contains(top) {
+            if let top = path.first, library.view(top) == nil, ![".find", ".search", "Tags", "Tagged"].contains(top) {
                 if !folders[index].names.contains(names) { folders[index].names.append(names) }
             } else if !folders[index].isFresh {
                 folders[index].names = [names]
@@ -355,4 +355,4 @@ extension ModelRun {
 }
 
 /// The kinds of node of which a folder contains one at most.
-private let uniqueKinds: Set<UInt64> = [7, 8, 9, 10, 11, 14, 16, 21, 22, 23, 24, 27, 30, 32, 33, 34]
+private let uniqueKinds: Set<UInt64> = [7, 8, 9, 10, 11, 14, 16, 21, 22, 23, 24, 27, 30, 32, 33, 34, 35, 37, 38]

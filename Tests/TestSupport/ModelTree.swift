@@ -55,6 +55,7 @@ package struct ModelTree: Sendable {
                 ModelName(name: $0.element, inode: UInt64($0.offset + 2), kind: .file)
             }
             let folders = [
+                ModelName(name: ".find", inode: Self.inode(35, 1), kind: .folder),
                 ModelName(name: ".search", inode: Self.inode(16, 1), kind: .folder),
                 ModelName(name: "Tags", inode: Self.inode(24, 1), kind: .folder),
                 ModelName(name: "Tagged", inode: Self.taggedInode, kind: .folder),
@@ -66,7 +67,7 @@ package struct ModelTree: Sendable {
             return made + folders + views + shows
         case 1:
             switch path[0] {
-            case ".search": return []
+            case ".find", ".search": return []
             case "Tags":
                 return library.visibleTags.map {
                     ModelName(name: $0, inode: Self.inode(25, library.tagRows[$0] ?? 0), kind: .folder)

@@ -16,7 +16,10 @@ struct KernelCache: Sendable {
     var accessTimes = AccessTimes()
     var grants = GrantedSizes()
     var directories = DirectoryCaches()
-    var terms = SearchTerms()
+    /// The names looked up in `.search`.
+    var terms = SearchTerms<FoundFolder>()
+    /// The names looked up in `.find`.
+    var findTerms = SearchTerms<EpisodeID>()
     var views = ViewRecords()
     private var formerNames = FormerNames()
     private var nodes: [NodeNumber: Node] = [:]
@@ -213,12 +216,14 @@ struct KernelCache: Sendable {
         // pushes the size once more.
         if let node = nodes[number], node.mode == .closed, !node.isPushing, node.answering == 0 { nodes[number] = nil }
         if number.kind == .term { terms.forget(Int(number.row), count: lookups) }
+        if number.kind == .findTerm { findTerms.forget(Int(number.row), count: lookups) }
         if number.kind == .view { views.forget(number.view) }
     }
 
     /// Reverts a lookup whose reply the kernel rejected.
     mutating func abandonLookup(_ number: NodeNumber) {
         if number.kind == .term { terms.forget(Int(number.row), count: 1) }
+        if number.kind == .findTerm { findTerms.forget(Int(number.row), count: 1) }
     }
 
     /// Records that an invalidation has been delivered, or cannot be.

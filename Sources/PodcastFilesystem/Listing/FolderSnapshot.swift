@@ -16,22 +16,28 @@ struct FolderSnapshot: Sendable {
         let facts: NodeFacts
         /// Whether the item is listed without attributes. If a program needs them, the kernel then looks up the name.
         let isBare: Bool
+        /// The place of the item among those with a rank; `nil` sorts it by its node.
+        let rank: Int?
 
-        init(name: String, facts: NodeFacts) { (self.name, self.facts, isBare) = (name, facts, false) }
+        /// - Parameter rank: Only in folders that are not exported over NFS; see `offset`.
+        init(name: String, facts: NodeFacts, rank: Int? = nil) {
+            (self.name, self.facts, isBare, self.rank) = (name, facts, false, rank)
+        }
 
         /// Creates an item without attributes, for a file that is rendered only on access, or whose attributes are
         /// unknown.
         init(name: String, bare number: NodeNumber) {
             self.name = name
             facts = NodeFacts(number, size: 0, modified: 0, changed: 0)
-            isBare = true
+            (isBare, rank) = (true, nil)
         }
 
         /// The offset after the item. It is computed from the node's kind and row alone, so that it means the same in
         /// each listing of the folder: an NFS server opens the folder again for each part of a listing. Rows below 33
-        /// million fit into the `off_t` of a 32-bit program.
+        /// million fit into the `off_t` of a 32-bit program. An item with a rank has an offset computed from it.
         var offset: UInt64 {
             let kind = UInt64(facts.number.kind.rawValue)
+            if let rank { return UInt64(rank + 1) << 6 | kind }
             return facts.number.kind.isUniqueInFolder ? kind : UInt64(facts.number.row) << 6 | kind
         }
     }

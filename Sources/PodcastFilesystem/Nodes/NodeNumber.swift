@@ -55,6 +55,15 @@ package struct NodeNumber: Sendable, Hashable {
         /// allows a folder only one parent, and a show may be found by several terms and be subscribed as well. Its
         /// inode number is the same in the folders of all terms.
         case foundShow = 18
+        /// The folder `.find`.
+        case find = 35
+        /// The folder of a term in `.find`, and its playlist and `.nomedia`; the row is the term's number in
+        /// `SearchTerms`.
+        case findTerm = 36
+        case findPlaylist = 37
+        case findNoMedia = 38
+        /// A link to an episode. The row is the episode's, and the generation is the number of the term.
+        case findLink = 39
         /// The show as a page; the row is the show's.
         case page = 21
         /// The folder `.alternates`; the row is the show's.
@@ -77,7 +86,8 @@ package struct NodeNumber: Sendable, Hashable {
         /// Whether a folder contains one node of this kind at most.
         var isUniqueInFolder: Bool {
             switch self {
-            case .viewPlaylist, .viewNoMedia, .viewPage, .viewFeed, .tags, .tagged, .search, .playlist, .page,
+            case .find, .findPlaylist, .findNoMedia, .viewPlaylist, .viewNoMedia, .viewPage, .viewFeed, .tags, .tagged,
+                .search, .playlist, .page,
                 .feedJSON, .feedXML, .notesFolder, .chaptersFolder, .alternates, .cover, .showFeed:
                 true
             default: false
@@ -101,6 +111,7 @@ package struct NodeNumber: Sendable, Hashable {
 
     package static let root = NodeNumber(kind: .fixed, row: 1)
     package static let search = NodeNumber(kind: .search, row: 1)
+    package static let find = NodeNumber(kind: .find, row: 1)
     package static let tags = NodeNumber(kind: .tags, row: 1)
     /// Differs from the root and from shows in the lower 32 bits of the inode number; see `inode`.
     package static let tagged = NodeNumber(kind: .tagged, row: 1 << 31 | 2)

@@ -22,7 +22,7 @@ extension PodcastFilesystem {
     private func isExported(_ node: NodeNumber) throws -> Bool {
         switch node.kind {
         // Search results disappear, and a mount knows only the terms that were looked up in it.
-        case .search, .term, .foundShow: return false
+        case .search, .term, .foundShow, .find, .findTerm, .findPlaylist, .findNoMedia, .findLink: return false
         case .fixed, .view, .viewLink, .viewPlaylist, .viewNoMedia, .viewFeed, .viewPage, .tags, .tag, .tagLink,
             .tagged:
             return true

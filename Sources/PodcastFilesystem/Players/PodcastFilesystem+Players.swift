@@ -75,6 +75,10 @@ extension PodcastFilesystem {
                     let found = try library.foundFolder(named: show) ?? library.folder(named: show)
                 else { return nil }
                 folders.append(NodeNumber(kind: .foundShow, row: found.id))
+            case .find:
+                // As above.
+                guard let number = state.withLock({ $0.kernel.findTerms.number(of: name) }) else { return nil }
+                folders.append(NodeNumber(kind: .findTerm, row: Int64(number)))
             default:
                 let behaviour = behaviour(of: folder)
                 guard let entry = try behaviour.find(name), let number = NodeNumber(entry.node) else { return nil }

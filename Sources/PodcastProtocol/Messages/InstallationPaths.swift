@@ -52,6 +52,8 @@ package struct InstallationPaths: Sendable, Equatable {
     package var uploadCredentials: String { data + "/upload-credentials.json" }
     /// The files of assets: artwork, transcripts and chapters.
     package var assets: String { cache + "/assets" }
+    /// The search index of titles, notes and cached transcripts. If it is removed, the daemon creates it again.
+    package var findIndex: String { cache + "/find.sqlite" }
     package var configFile: String { config + "/config.toml" }
     package var socket: String { runtime + "/daemon.sock" }
     package var pidFile: String { runtime + "/daemon.pid" }

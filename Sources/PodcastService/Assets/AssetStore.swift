@@ -81,7 +81,9 @@ struct AssetStore: Sendable {
     /// - Parameters:
     ///   - kept: an asset that is not removed.
     ///   - removesBegun: whether to remove unfinished files as well; no fetch may be running then.
-    func tidy(keeping kept: String? = nil, removesBegun: Bool = false) {
+    /// - Returns: whether an asset was removed.
+    @discardableResult
+    func tidy(keeping kept: String? = nil, removesBegun: Bool = false) -> Bool {
         var files: [(name: String, size: Int64, used: timespec)] = []
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             if name.hasPrefix(Self.temporaryPrefix) {
@@ -92,11 +94,13 @@ struct AssetStore: Sendable {
             guard !name.hasSuffix(Self.recordExtension), stat(path(name), &status) == 0 else { continue }
             files.append((name, Int64(status.st_size), status.st_mtim))
         }
-        var total = files.reduce(0) { $0 + $1.size }
+        let all = files.reduce(0) { $0 + $1.size }
+        var total = all
         for file in files.sorted(by: { ($0.used.tv_sec, $0.used.tv_nsec) < ($1.used.tv_sec, $1.used.tv_nsec) })
         where total > Self.capacity && file.name != kept {
             remove(file.name)
             total -= file.size
         }
+        return total < all
     }
 }

@@ -227,7 +227,7 @@ final class Assets: ServicePart {
         }
         record.size = size
         try store.replace(name, by: file, record)
-        store.tidy(keeping: name)
+        if store.tidy(keeping: name) || kind == .vtt || kind == .srt { driver.report(.changedText) }
         return size
     }
 }

@@ -102,6 +102,8 @@ package struct DaemonCore: Sendable {
         case .changedShow(let id, let name, let formerName):
             outcome.effects.append(.broadcast(tasks.event(.show(id, name: name, formerName: formerName), at: now)))
             upkeep.reschedule()
+            upkeep.updateIndex(at: now)
+        case .changedText: upkeep.updateIndex(at: now)
         case .changedView(let name, let isRemoved):
             outcome.effects.append(.broadcast(tasks.event(.view(name: name, isRemoved: isRemoved), at: now)))
             upkeep.reschedule()

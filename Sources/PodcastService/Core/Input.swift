@@ -77,6 +77,8 @@ package enum Input: Sendable {
     case listened(EpisodeID, path: String, StoredListening)
     /// A show or its list of episodes has changed.
     case changedShow(ShowID, name: String, formerName: String? = nil)
+    /// A transcript has entered or left the cache, or an episode was restored: the search index is outdated.
+    case changedText
     /// A view was added, changed or removed, or time has changed its episodes.
     case changedView(name: String, isRemoved: Bool = false)
 
@@ -110,6 +112,8 @@ package enum Chore: Sendable, Hashable, CaseIterable {
     /// Updates the views whose episodes change with time.
     case updateViews
     case assessSpace
+    /// Updates the search index.
+    case updateIndex
     /// Retries engine events that could not be written.
     case writeAgain
 }

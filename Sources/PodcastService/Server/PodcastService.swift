@@ -32,6 +32,7 @@ package final class PodcastService: ServicePart {
     let mover: ArchiveMover
     /// Reports disks that are mounted or unmounted, if there is an archive.
     private var mounts: MountTableWatch?
+    let find: FindUpdates
     /// The way in which a damaged or missing library was replaced; `nil` if the library was intact.
     private let recovery: LibraryRecovery?
     /// The message for the next `podfs` command that connects; `nil` if there is none.
@@ -69,6 +70,7 @@ package final class PodcastService: ServicePart {
         refresher.tidier.tidied = { [weak mover] show in mover?.tidied(show) }
         chapters.finished = { [weak mover] in mover?.request() }
         verifier.archive = archive
+        find = FindUpdates(driver)
     }
 
     /// Records an episode that a program opened or read only to probe it.
@@ -103,6 +105,7 @@ package final class PodcastService: ServicePart {
         if configuration.archiveFolder != nil {
             mounts = MountTableWatch { [weak self] in startTask { self?.mover.folderMayHaveChanged() } }
         }
+        driver.report(.changedText)
     }
 
     /// Stops all work, writes pending copies of the library, and records the bytes that each download has received.
@@ -115,6 +118,7 @@ package final class PodcastService: ServicePart {
         driver.writeAgain()
         refresher.stop()
         driver.stop()
+        await find.stop()
         await refresher.copies.finish()
         try? library.group {
             for task in tasks.downloads.values where task.snapshot.received != task.recordedBytes {
@@ -179,6 +183,7 @@ extension PodcastService: CoreDriver.Owner {
         case .upload: uploads.beginPending()
         case .updateViews: views.update()
         case .archive: mover.run()
+        case .updateIndex: find.run()
         case .tidyUp:
             sync.pruneRemovedShows()
             found.purge()

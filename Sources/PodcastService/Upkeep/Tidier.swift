@@ -74,7 +74,7 @@ final class Tidier: ServicePart {
         if returning.isEmpty { return }
         try library.unbury(episodes: returning, now: now())
         rhythms[podcast] = nil
-        driver.report(returning.map { .changedEpisode($0) })
+        driver.report(returning.map { .changedEpisode($0) } + [.changedText])
         log.info("restored \(returning.count) episodes that keep now includes")
     }
 

@@ -28,6 +28,7 @@ final class Mount: Sendable {
             cacheLimit: configuration.cache.capacity, feeds: FilePath(installation.paths.feeds),
             assets: FilePath(installation.paths.assets),
             indexers: Set(configuration.indexers), mounter: getuid())
+        filesystemOptions.findIndex = FilePath(installation.paths.findIndex)
         filesystemOptions.probes =
             switch options.probe {
             case .none: .none

@@ -52,6 +52,20 @@ struct UpkeepPlannerTests {
         #expect(tick(Self.connected) == [.readSchedule, .wake(at: .milliseconds(50_000 + 700_010))])
     }
 
+    /// During an import, shows arrive all the time. They are indexed when it is over.
+    @Test mutating func eachChangePostponesTheUpdateOfTheIndex() {
+        _ = planner.plan(Self.connected, at: now)
+        for _ in 0..<50 {
+            planner.updateIndex(at: now)
+            pass(.seconds(1))
+            #expect(!tick(Self.connected).contains(.perform(.updateIndex)))
+        }
+        pass(.seconds(1))
+        #expect(tick(Self.connected).contains(.perform(.updateIndex)))
+        pass(.seconds(10))
+        #expect(!tick(Self.connected).contains(.perform(.updateIndex)))
+    }
+
     /// A refresh that stays due for any reason must not cause a busy loop.
     @Test mutating func aChoreThatStaysDueIsPerformedWithPauses() {
         var performed = 0

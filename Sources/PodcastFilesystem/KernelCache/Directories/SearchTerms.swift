@@ -2,7 +2,8 @@ internal import Platform
 internal import PodcastProtocol
 internal import Transfers
 
-/// The names looked up in `.search`, and their results.
+/// The names looked up in `.search` or in `.find`, and the results of each: the folders of shows, or the ids of
+/// episodes.
 ///
 /// Each name has a number, from which its node is derived. The number is computed from the name, so that it is the same
 /// after a restart, and stays assigned while the kernel knows the node. If two names collide (among a hundred names,
@@ -10,13 +11,13 @@ internal import Transfers
 /// after half as many, the names are pruned: of all but the most recently used, those that the kernel has forgotten are
 /// removed. The others are *dropped*: their results are removed, the caller invalidates them in the kernel, and they
 /// are removed once the kernel has forgotten them. A name that is used again is no longer dropped.
-struct SearchTerms: Sendable {
+struct SearchTerms<Result: Sendable>: Sendable {
     /// The maximum number of names with results. A thousand names with fifty results each use 10 MB at most.
-    static let capacity = 1_000
+    static var capacity: Int { 1_000 }
     /// The maximum number of names that the kernel may know at once. Lookups of further names fail.
     private let limit: Int
     /// The count of possible numbers. The number of a name is the generation in its `NodeNumber`, which has 18 bits.
-    private static let numberCount = 1 << 18
+    private static var numberCount: Int { 1 << 18 }
 
     private struct Term {
         var name: String
@@ -25,7 +26,7 @@ struct SearchTerms: Sendable {
         /// The value of `uses` at the last use.
         var used = 0
         /// The results; `nil` if the folder was not opened, or if the name was dropped.
-        var found: [FoundFolder]?
+        var found: [Result]?
         var isDropped = false
     }
 
@@ -36,7 +37,7 @@ struct SearchTerms: Sendable {
     /// The number of uses of all names so far.
     private var uses = 0
     /// The number of new names before the next one prunes.
-    private var untilPrune = capacity
+    private var untilPrune = Self.capacity
 
     init(limit: Int = 1 << 13) { self.limit = limit }
 
@@ -107,15 +108,22 @@ struct SearchTerms: Sendable {
 
     func name(of number: Int) -> String? { terms[number]?.name }
 
-    /// Returns the results of the last search; `nil` if the folder was not opened, or if they were dropped.
-    func found(by number: Int) -> [FoundFolder]? { terms[number]?.found }
+    /// Returns the number of a name that was looked up.
+    func number(of name: String) -> Int? { byName[Array(name.utf8)] }
 
-    mutating func set(found: [FoundFolder], by number: Int) {
+    /// Returns the results of the last search; `nil` if the folder was not opened, or if they were dropped.
+    func found(by number: Int) -> [Result]? { terms[number]?.found }
+
+    mutating func set(found: [Result], by number: Int) {
         uses += 1
         terms[number]?.found = found
         use(number)
     }
 
+    var count: Int { terms.count }
+}
+
+extension SearchTerms<FoundFolder> {
     /// Returns the folders of a show among the results of all names.
     func folders(of show: ShowID) -> [NodeNumber] {
         terms.compactMap { number, term in
@@ -123,6 +131,4 @@ struct SearchTerms: Sendable {
             return NodeNumber(kind: .foundShow, generation: number, row: show)
         }
     }
-
-    var count: Int { terms.count }
 }

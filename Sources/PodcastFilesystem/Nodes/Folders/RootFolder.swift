@@ -3,8 +3,8 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Transfers
 
-/// The root folder of a mount: files about all shows, `.search`, the folder of tags, `Tagged` if enabled, views and
-/// shows.
+/// The root folder of a mount: files about all shows, `.find`, `.search`, the folder of tags, `Tagged` if enabled,
+/// views and shows.
 struct RootFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
@@ -35,7 +35,9 @@ struct RootFolder: NodeBehaviour {
 
     /// Returns the folders other than views and shows.
     private func folders() throws -> [FolderSnapshot.Item] {
-        var folders = [(SearchFolder.name, NodeNumber.search), (try mount.library.tagsFolder(), .tags)]
+        var folders = [
+            (FindFolder.name, NodeNumber.find), (SearchFolder.name, .search), (try mount.library.tagsFolder(), .tags),
+        ]
         if mount.options.hasTagged { folders.append((try mount.library.taggedFolder(), .tagged)) }
         return folders.map {
             FolderSnapshot.Item(

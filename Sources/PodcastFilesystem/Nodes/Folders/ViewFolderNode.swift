@@ -134,11 +134,14 @@ struct EpisodeLink: Sendable {
     let facts: NodeFacts
 
     init(_ view: ViewID, _ entry: EpisodeEntry, name: String, show: String) {
+        self.init(Self.number(entry.id, in: view), entry, name: name, target: "../\(show)/\(entry.name)")
+    }
+
+    init(_ number: NodeNumber, _ entry: EpisodeEntry, name: String, target: String) {
         self.name = name
-        target = "../\(show)/\(entry.name)"
+        self.target = target
         var facts = NodeFacts(
-            Self.number(entry.id, in: view), size: Int64(target.utf8.count), modified: entry.modified,
-            changed: entry.changed)
+            number, size: Int64(target.utf8.count), modified: entry.modified, changed: entry.changed)
         facts.blocks = 0
         self.facts = facts
     }

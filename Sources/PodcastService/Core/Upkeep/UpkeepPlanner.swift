@@ -44,6 +44,8 @@ package struct UpkeepPlanner: Sendable {
     /// The interval at which disk space is assessed again while the cache is full, since other programs may free space
     /// without notice.
     static let spaceInterval: Duration = .seconds(10)
+    /// The time without changes after which the search index is updated.
+    static let indexDelay: Duration = .seconds(2)
     /// The interval at which engine events that could not be written are retried.
     static let writeInterval: Duration = .seconds(10)
 
@@ -61,6 +63,10 @@ package struct UpkeepPlanner: Sendable {
     }
 
     mutating func set(_ chore: Chore, due moment: WallTime?) { due[chore] = moment }
+
+    /// Schedules an update of the search index. Each change postpones it, so that an import of many shows is over
+    /// before they are indexed.
+    mutating func updateIndex(at now: Moment) { due[.updateIndex] = now.wall + Self.indexDelay }
 
     mutating func tick(at now: Moment) {
         wakesAt = nil

@@ -1,0 +1,86 @@
+import GRDB
+internal import Platform
+package import PodcastFeed
+
+/// The parts of an episode's text that match a term.
+///
+/// The index stores no text, so the text of a found episode is indexed once more, in memory. So the same tokenizer
+/// decides what matches.
+package struct FindExcerpts {
+    /// A part of a transcript.
+    package struct Spoken: Sendable, Equatable {
+        /// Seconds from the episode's start.
+        package var start: Double
+        package var text: String
+    }
+
+    private let term: FindTerm
+    private let database: DatabaseQueue
+
+    /// The lengths of an excerpt of notes and of a transcript in words.
+    private static let notesLength = 16
+    private static let spokenLength = 24
+
+    /// - Parameter term: The term whose words the parts contain.
+    package init(_ term: FindTerm) throws {
+        self.term = term
+        database = try DatabaseQueue()
+        try database.write { db in
+            try db.execute(
+                sql: """
+                    CREATE VIRTUAL TABLE notes USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
+                    CREATE VIRTUAL TABLE cue USING fts5(
+                        text,                       -- of one cue
+                        both,                       -- of this cue and the next one, for phrases across both
+                        tokenize = 'unicode61 remove_diacritics 2'
+                    );
+                    """)
+        }
+    }
+
+    /// Returns the part of show notes that contains most of the term's words; `nil` if they contain none of them.
+    package func notes(_ notes: String) throws -> String? {
+        let text = NotesLines.lines(of: notes, limit: FindIndexWriter.maxNotes).joined(separator: " ")
+        return try database.write { db in
+            try db.run("DELETE FROM notes")
+            try db.run("INSERT INTO notes (text) VALUES (?)", [FindText.separated(text)])
+            return try String.fetchOne(
+                db, "SELECT snippet(notes, 0, '', '', '…', \(Self.notesLength)) FROM notes WHERE notes MATCH ?",
+                [term.any]
+            ).map(FindText.joined)
+        }
+    }
+
+    /// Returns the part of a transcript that contains most of the term's words and phrases, the first of several; `nil`
+    /// if it contains none of them.
+    package func spoken(_ cues: [SpokenCue]) throws -> Spoken? {
+        if cues.isEmpty { return nil }
+        let texts = cues.map { FindText.separated($0.text) }
+        return try database.write { db in
+            try db.run("DELETE FROM cue")
+            let statement = try db.cachedStatement(sql: "INSERT INTO cue (rowid, text, both) VALUES (?, ?, ?)")
+            for (index, text) in texts.enumerated() {
+                let both = index + 1 < texts.count ? text + " " + texts[index + 1] : text
+                try statement.execute(arguments: [index, text, both])
+            }
+            // The number of phrases in each cue and the next one, and in the cue itself.
+            var counts: [Int: (both: Int, own: Int)] = [:]
+            for phrase in term.expressions {
+                for row in try Int.fetchAll(db, "SELECT rowid FROM cue WHERE cue MATCH ?", ["both : \(phrase)"]) {
+                    counts[row, default: (0, 0)].both += 1
+                }
+                for row in try Int.fetchAll(db, "SELECT rowid FROM cue WHERE cue MATCH ?", ["text : \(phrase)"]) {
+                    counts[row, default: (0, 0)].own += 1
+                }
+            }
+            let best = counts.max { ($0.value.both, $0.value.own, -$0.key) < ($1.value.both, $1.value.own, -$1.key) }
+            guard let best else { return nil }
+            let text = try String.fetchOne(
+                db,
+                """
+                SELECT snippet(cue, 1, '', '', '…', \(Self.spokenLength)) FROM cue WHERE cue MATCH ? AND rowid = ?
+                """, [term.any, best.key])
+            return Spoken(start: cues[best.key].start, text: FindText.joined(text ?? cues[best.key].text))
+        }
+    }
+}

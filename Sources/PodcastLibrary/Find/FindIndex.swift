@@ -1,0 +1,102 @@
+import GRDB
+internal import Glibc
+package import PodcastProtocol
+import Synchronization
+internal import Transfers
+
+/// The search index for reading. It finds episodes by the words of their titles, notes and transcripts, without the
+/// network.
+///
+/// The daemon writes the index (`FindIndexWriter`) and may replace the file. Without a file, nothing is found.
+/// Thread-safe.
+package final class FindIndex: Sendable {
+    private struct Opened {
+        let device: UInt
+        let inode: UInt
+        let connections: ReaderConnections
+    }
+
+    package let path: String
+    private let opened = Mutex<Opened?>(nil)
+
+    /// The maximum number of matches that are ranked, and the maximum number of those that are ranked in addition
+    /// because the title matches.
+    private static let maxRanked = 2_000
+    private static let maxTitles = 1_000
+
+    package init(path: String) { self.path = path }
+
+    /// Returns the ids of the episodes that match a term, the best first: BM25, by which rare words count more than
+    /// common ones, and words of the title more than those of notes and transcripts. Of equal matches, the one indexed
+    /// last comes first. Some may have been removed from the library.
+    ///
+    /// Of more than `maxRanked` matches, those indexed last are ranked, and those with a matching title.
+    package func episodes(matching term: FindTerm) throws -> [EpisodeID] {
+        try read(orEmpty: []) { db in
+            var found = try Self.matches(of: term.all, limit: Self.maxRanked, db)
+            if found.count == Self.maxRanked {
+                found += try Self.matches(of: "{title} : (\(term.all))", limit: Self.maxTitles, db)
+            }
+            found.sort { $0.score != $1.score ? $0.score < $1.score : $0.document > $1.document }
+            var seen: Set<EpisodeID> = []
+            return found.lazy.map(\.episode).filter { seen.insert($0).inserted }
+        }
+    }
+
+    /// Returns the number of indexed episodes.
+    package func count() throws -> Int {
+        try read(orEmpty: 0) { db in try Int.fetchOne(db, "SELECT count(*) FROM document") ?? 0 }
+    }
+
+    private struct Match {
+        var episode: EpisodeID
+        var document: Int64
+        /// The lower, the better.
+        var score: Double
+    }
+
+    private static func matches(of expression: String, limit: Int, _ db: Database) throws -> [Match] {
+        try Row.fetchCursor(db, FindSchema.matches, [expression, limit]).mapAll { row in
+            Match(episode: row[0], document: row[1], score: row[2])
+        }
+    }
+
+    /// Calls `body` with a connection; returns `empty` if there is no index, or one of another version.
+    private func read<Value>(orEmpty empty: Value, _ body: (Database) throws -> Value) throws -> Value {
+        guard let connections = connections() else { return empty }
+        return try LibraryError.translating(path) {
+            try connections.use { connection in
+                try connection.read { db in
+                    guard try Int.fetchOne(db, "PRAGMA user_version") == FindSchema.version else { return empty }
+                    return try body(db)
+                }
+            }
+        }
+    }
+
+    /// Returns the connections to the current file; `nil` if there is none.
+    private func connections() -> ReaderConnections? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_size > 0 else { return nil }
+        return opened.withLock { opened in
+            if let opened, opened.device == UInt(status.st_dev), opened.inode == UInt(status.st_ino) {
+                return opened.connections
+            }
+            let connections = ReaderConnections(path: path, configuration: Self.configuration(readOnly: true))
+            opened = Opened(device: UInt(status.st_dev), inode: UInt(status.st_ino), connections: connections)
+            return connections
+        }
+    }
+
+    static func configuration(readOnly: Bool) -> Configuration {
+        var configuration = Configuration()
+        configuration.readonly = readOnly
+        configuration.busyMode = .timeout(10)
+        configuration.label = "find"
+        if !readOnly {
+            configuration.journalMode = .wal
+            configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = NORMAL") }
+        }
+        return configuration
+    }
+}

@@ -1,0 +1,78 @@
+/// A search term for titles, notes and transcripts: words and phrases, all of which must occur.
+///
+/// Text between quotation marks is a phrase. A word with `*` at its end matches all words that begin with it. Any other
+/// character that is not part of a word separates words. So every text is a valid term, whatever FTS5's own query
+/// syntax (https://www.sqlite.org/fts5.html#full_text_query_syntax) would make of it.
+package struct FindTerm: Sendable, Equatable {
+    private struct Phrase: Sendable, Equatable {
+        /// Words, separated by spaces or `FindText.separator`.
+        var text = ""
+        /// Whether the last word may be the beginning of a longer one.
+        var isPrefix = false
+    }
+
+    private var phrases: [Phrase] = []
+
+    /// The maximum number of words; further ones are ignored. A phrase of thousands of words would take long to search.
+    private static let limit = 64
+    /// The minimum number of characters before `*`. A search for shorter beginnings would read a large part of the
+    /// index; `*` is ignored there.
+    private static let shortestPrefix = 3
+
+    private static let quotationMarks: Set<Unicode.Scalar> = ["\"", "\u{201C}", "\u{201D}", "\u{201E}"]
+
+    /// Parses a term; `nil` if it contains no word.
+    package init?(_ text: String) {
+        var words = 0
+        var phrase = Phrase()
+        var word = String.UnicodeScalarView()
+        var isQuoted = false
+        func endWord() {
+            defer { word.removeAll() }
+            guard !word.isEmpty, words < Self.limit else { return }
+            words += 1
+            if !phrase.text.isEmpty { phrase.text += " " }
+            phrase.text += String(word)
+        }
+        func endPhrase(isPrefix: Bool = false) {
+            let isLong = word.count >= Self.shortestPrefix
+            endWord()
+            guard !phrase.text.isEmpty else { return }
+            phrase.isPrefix = isPrefix && isLong
+            phrases.append(phrase)
+            phrase = Phrase()
+        }
+        for scalar in FindText.separated(text).unicodeScalars {
+            if Self.quotationMarks.contains(scalar) {
+                endPhrase()
+                isQuoted.toggle()
+            } else if FindText.isPartOfWord(scalar) || !word.isEmpty && scalar.properties.generalCategory.isMark {
+                word.append(scalar)
+            } else if scalar == "*", !word.isEmpty {
+                if isQuoted { endWord() } else { endPhrase(isPrefix: true) }
+            } else if scalar.properties.isWhitespace, !isQuoted {
+                endPhrase()
+            } else {
+                // Punctuation inside a word, as in "don't" and "A-IM", or between characters of a script without
+                // spaces: the parts are a phrase.
+                endWord()
+            }
+        }
+        endPhrase()
+        if phrases.isEmpty { return nil }
+    }
+
+    /// The FTS5 expression that matches documents with all phrases.
+    var all: String { expressions.joined(separator: " AND ") }
+
+    /// The FTS5 expression that matches documents with at least one of the phrases.
+    var any: String { expressions.joined(separator: " OR ") }
+
+    /// Each phrase as a string of FTS5. No phrase contains a quotation mark.
+    var expressions: [String] { phrases.map { "\"\($0.text)\"" + ($0.isPrefix ? " *" : "") } }
+}
+
+extension Unicode.GeneralCategory {
+    /// Whether this is a combining character, such as an accent that follows its letter.
+    fileprivate var isMark: Bool { self == .nonspacingMark || self == .spacingMark || self == .enclosingMark }
+}

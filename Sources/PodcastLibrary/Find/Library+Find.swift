@@ -1,0 +1,104 @@
+import GRDB
+package import PodcastProtocol
+internal import Transfers
+
+/// The state of a show's episodes, which changes when any of them does.
+struct FindShow: Equatable {
+    /// The number of episodes.
+    var episodes: Int64
+    /// The sum of the times of their last changes, in seconds since 1970.
+    var changed: Int64
+    /// Whether an episode has changed in the current second, and may change in it once more.
+    var isSettling = false
+
+    /// The sum to record. That of a settling show is not the true one, so that the next update compares it again.
+    var settled: Int64 { isSettling ? changed - 1 : changed }
+}
+
+/// The text of an episode to be indexed.
+struct FindEpisode {
+    var id: EpisodeID
+    var podcast: ShowID
+    var changed: Int64
+    var title: String
+    /// The notes as the feed states them, usually HTML.
+    var notes: String?
+    var isArchived: Bool
+}
+
+extension Library {
+    /// The SQL condition of the rows `episode e` that can be found: those that a subscribed show lists.
+    private static let isFindable = "e.buried = 0 AND (SELECT p.ephemeral = 0 FROM podcast p WHERE p.id = e.podcast)"
+
+    /// Returns the episodes with these ids that can be found, in the order of the ids.
+    ///
+    /// - Parameter limit: The maximum number of episodes.
+    package func foundEntries(_ ids: [EpisodeID], limit: Int) throws -> [EpisodeEntry] {
+        try query { db in
+            var found: [EpisodeEntry] = []
+            for id in ids {
+                found += try EpisodeSQL.entries(db, "e.id = ? AND \(Self.isFindable)", [id])
+                if found.count == limit { break }
+            }
+            return found
+        }
+    }
+
+    /// Returns the number of episodes that can be found once all are indexed.
+    package func findableCount() throws -> Int {
+        try query { db in
+            try Int.fetchOne(
+                db,
+                """
+                SELECT count(*) FROM podcast p CROSS JOIN episode e ON e.podcast = p.id AND e.buried = 0
+                WHERE p.ephemeral = 0
+                """) ?? 0
+        }
+    }
+
+    /// Returns the subscribed shows. Reads all entries of an index: some 80 ms for 300,000 episodes.
+    func findShows(now: Int64) throws -> [ShowID: FindShow] {
+        try query { db in
+            let rows = try Row.fetchCursor(
+                db,
+                """
+                SELECT p.id, count(e.changed), CAST(total(e.changed) AS INTEGER),
+                    coalesce(max(e.changed), 0) >= ? FROM podcast p
+                LEFT JOIN episode e ON e.podcast = p.id AND e.buried = 0 WHERE p.ephemeral = 0 GROUP BY p.id
+                """, [now])
+            var shows: [ShowID: FindShow] = [:]
+            while let row = try rows.next() {
+                shows[row[0]] = FindShow(episodes: row[1], changed: row[2], isSettling: row[3])
+            }
+            return shows
+        }
+    }
+
+    /// Returns when each episode of a show last changed.
+    func findChanges(of podcast: ShowID) throws -> [EpisodeID: Int64] {
+        try query { db in
+            let rows = try Row.fetchCursor(
+                db, "SELECT id, changed FROM episode WHERE podcast = ? AND buried = 0", [podcast])
+            var changes: [EpisodeID: Int64] = [:]
+            while let row = try rows.next() { changes[row[0]] = row[1] }
+            return changes
+        }
+    }
+
+    /// Returns the text of an episode; `nil` if the episode cannot be found.
+    func findEpisode(_ id: EpisodeID) throws -> FindEpisode? {
+        try query { db in
+            try Row.fetchOne(
+                db,
+                """
+                SELECT e.id, e.podcast, e.changed, e.title, n.notes, r.archived IS NOT NULL
+                FROM episode e LEFT JOIN detail n ON n.episode = e.id LEFT JOIN rendition r ON r.episode = e.id
+                WHERE e.id = ? AND \(Self.isFindable)
+                """, [id]
+            ).map {
+                FindEpisode(
+                    id: $0[0], podcast: $0[1], changed: $0[2], title: $0[3], notes: $0[4], isArchived: $0[5])
+            }
+        }
+    }
+}
