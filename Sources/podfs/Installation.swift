@@ -110,6 +110,7 @@ struct Installation: Sendable {
         service.onDownload = configuration.hooks.onDownload
         service.onNewEpisode = configuration.hooks.onNewEpisode
         service.onPlayed = configuration.hooks.onPlayed
+        service.onFeedTrouble = configuration.hooks.onFeedTrouble
         service.onIdle = configuration.hooks.onIdle
         service.storage = configuration.cache
         service.conditions = .system()

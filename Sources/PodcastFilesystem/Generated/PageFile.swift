@@ -18,7 +18,8 @@ struct PageFile: FilledFile {
         guard let show = try mount.library.podcast(id: node.show), let folder = try mount.library.folder(id: node.show)
         else { return nil }
         var page = ShowPage(
-            show, newest: folder.newest, details: try mount.library.details(ofShow: node.show), totals: totals)
+            show, newest: folder.newest, details: try mount.library.details(ofShow: node.show),
+            notice: try TroubleNotice(of: show, in: mount.library), totals: totals)
         let cached = mount.cachedAssets()
         var chapters = ShowPage.limits.chaptersInAll
         try mount.library.summaries(of: node.show, limits: ShowPage.limits) { episode in

@@ -79,12 +79,15 @@ struct Merge {
             try insert(fresh, show: old.title, isFirst: known.isEmpty)
             if !inserted.isEmpty { try Library.unpark(podcasts: [podcast], now: now, db) }
             try updatePodcast(afterDelta: response)
+            try observe(inserted.isEmpty ? .unchanged : .healthy, old)
             return try result(items)
         }
         let title = FileName.trimmedSpace(feed.title ?? "")
         try insert(fresh, show: title.isEmpty ? old.title : title, isFirst: known.isEmpty)
         if !inserted.isEmpty { try Library.unpark(podcasts: [podcast], now: now, db) }
         try updatePodcast(old, feed, title: title.isEmpty ? old.title : title, unplayable: items.skipped, response)
+        let isEmptied = response.isWhole && items.episodes.isEmpty && known.contains { !$0.buried }
+        try observe(isEmptied ? .emptied : .healthy, old)
         return try result(items)
     }
 
@@ -261,6 +264,13 @@ struct Merge {
     }
 
     // MARK: - The show
+
+    /// Records what the feed says about its own future.
+    private func observe(_ sign: FeedSign, _ old: Podcast) throws {
+        var trouble = old.trouble
+        trouble.observe(sign, at: now)
+        if trouble != old.trouble { try Library.set(trouble, of: podcast, now: now, db) }
+    }
 
     /// Records a successful refresh with a delta: a response with only the new items (RFC 3229). The stored
     /// validators (ETag, Last-Modified) are not replaced, so that the next request again asks for the items that are

@@ -42,8 +42,11 @@ CREATE TABLE podcast (
     unplayable INTEGER,                    -- the number of the feed's items that are not episodes
     given_url TEXT,                        -- NULL where a catalogue or a server named it
     reach INTEGER,                         -- AddressSpace: the most private that the feed may be in
-    space INTEGER                          -- AddressSpace: what the feed was last fetched from
+    space INTEGER,                         -- AddressSpace: what the feed was last fetched from
+    trouble TEXT,                          -- FeedTrouble
+    trouble_due INTEGER                    -- when to announce it; NULL once that is done
 ) STRICT;
+CREATE INDEX podcast_trouble ON podcast (trouble_due) WHERE trouble IS NOT NULL;
 CREATE UNIQUE INDEX podcast_folded ON podcast (folded) WHERE ephemeral = 0;
 
 CREATE TABLE episode (

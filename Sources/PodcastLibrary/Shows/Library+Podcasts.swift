@@ -102,9 +102,11 @@ extension Library {
     /// - Parameters:
     ///   - status: The HTTP status; `nil` without a response.
     ///   - isGone: Whether the feed is gone for good. It is then no longer refreshed on a schedule.
+    ///   - sign: The meaning of the failure for the future of the feed.
     ///   - next: The time of the next attempt; `nil` for as soon as possible. Ignored if `isGone`.
     package func refreshFailed(
-        podcast: ShowID, status: Int?, isGone: Bool = false, error: String, next: Int64?, now: Int64
+        podcast: ShowID, status: Int?, isGone: Bool = false, sign: FeedSign = .failed, error: String, next: Int64?,
+        now: Int64
     ) throws {
         try write { db in
             let state = isGone ? Podcast.gone : Podcast.failed
@@ -116,6 +118,10 @@ extension Library {
                 WHERE id = ?6
                 """, [state, error, status, isGone ? nil : next, now, podcast])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
+            guard sign != .failed, var show = try PodcastSQL.fetch(db, "p.id = ?", [podcast]) else { return }
+            let old = show.trouble
+            show.trouble.observe(sign, at: now)
+            if show.trouble != old { try Self.set(show.trouble, of: podcast, now: now, db) }
         }
     }
 
@@ -263,7 +269,8 @@ enum PodcastSQL {
         p.last_refresh, p.next_refresh, p.created, p.changed, p.ephemeral, \
         (SELECT count(*) FROM episode e WHERE e.podcast = p.id AND e.buried = 0), \
         (SELECT count(*) FROM rendition r WHERE r.podcast = p.id AND r.complete = 1 \
-        AND NOT EXISTS (SELECT 1 FROM alternate a WHERE a.medium = r.episode)), \(hasCredentials), p.unplayable
+        AND NOT EXISTS (SELECT 1 FROM alternate a WHERE a.medium = r.episode)), \(hasCredentials), p.unplayable, \
+        p.trouble, p.trouble_due
         """
 
     static func settings(_ db: Database, of podcast: ShowID) throws -> [String: String] {
@@ -307,6 +314,6 @@ enum PodcastSQL {
             error: row[13], httpStatus: row[14], etag: row[15], lastModified: row[16], finalURL: row[17],
             contentType: row[18], lastRefresh: row[19], nextRefresh: row[20], created: row[21], changed: row[22],
             ephemeral: row[23], episodes: row[24], cached: row[25], hasCredentials: row[26],
-            unplayable: row[27])
+            unplayable: row[27], trouble: FeedTroubleRecord(row, from: 28))
     }
 }

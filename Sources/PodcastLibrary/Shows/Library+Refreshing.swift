@@ -140,6 +140,7 @@ extension Library {
                 ])
                 if db.changesCount == 0 { missing.insert(feed.podcast) }
             }
+            try Self.recordUnchanged(Set(feeds.map(\.podcast)), now: now, db)
             return missing
         }
     }

@@ -51,6 +51,8 @@ package struct Podcast: Sendable, Equatable {
     package var hasCredentials: Bool = false
     /// The number of items in the feed that are not episodes because they have no enclosure; `nil` if not counted yet.
     package var unplayable: Int?
+    /// Whether the feed may never return.
+    package var trouble = FeedTroubleRecord()
 
     /// The values of `state`.
     package static let active = "active"

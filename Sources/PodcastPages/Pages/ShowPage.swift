@@ -62,8 +62,12 @@ package struct ShowPage: Sendable {
     /// - Parameters:
     ///   - newest: The publication time of the newest episode, in seconds since 1970.
     ///   - details: Further facts from the feed.
+    ///   - notice: What to say about a feed that may never return.
     ///   - totals: The totals of all episodes that will be added; `nil` for a page of any size.
-    package init(_ show: Podcast, newest: Int64?, details: ShowDetails? = nil, totals: ShowTotals? = nil) {
+    package init(
+        _ show: Podcast, newest: Int64?, details: ShowDetails? = nil, notice: TroubleNotice? = nil,
+        totals: ShowTotals? = nil
+    ) {
         self.show = show
         rowsEnd = totals.map { Self.size(of: $0) - Self.sizeAfterRows(of: $0) } ?? Self.headBytes + Self.rowBytes.all
         page = Markup.beginning(title: show.title, kind: "show")
@@ -79,7 +83,8 @@ package struct ShowPage: Sendable {
             <a href="playlist.m3u8">Playlist</a><a href=".feed.xml.txt">Feed document</a></p>\
             <label class="facts">Subscribe in another program\
             <input class="address" readonly value="\(show.visibleURL)"></label>\(details.map(facts))\
-            \(show.problem.map { "<p class=\"facts line bad\">\($0)</p>" })</div></header>
+            \(show.problem.map { "<p class=\"facts line bad\">\($0)</p>" })\
+            \(notice.map { "<p class=\"facts line bad\">\($0.text)</p>" })</div></header>
             <main>
             <div class="bar"><h2>Episodes</h2>\(show.episodes > Self.filterLimit ? Markup.filter : nil)</div>
             <ol class="episodes">

@@ -27,6 +27,7 @@ package struct FeedHealth: Sendable {
                 "health",
                 .object([
                     ("state", .string(show.state)), ("error", .string(orNull: show.error)),
+                    ("trouble", .string(orNull: show.trouble.announced?.rawValue)),
                     ("status", .int(orNull: show.httpStatus)),
                     ("url", .string(WebAddress.withoutUserInfo(show.url))),
                     ("final_url", .string(orNull: show.finalURL.map(WebAddress.withoutUserInfo))),

@@ -173,7 +173,7 @@ struct FeedFetcher: Sendable {
             let advice = isAway ? "; check the address and the network" : ""
             throw FetchFailure(
                 status: head?.status, message: "\(address.visible): \(error.message)\(advice)",
-                code: error.code)
+                code: error.code, isUntrusted: error.isCertificate)
         }
         // If this task is cancelled, the sequence ends without an error, possibly in the middle of the feed.
         try Task.checkCancellation()
@@ -245,10 +245,23 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var isGone = false
     /// The kind of failure if no complete response arrived.
     var code: TransferError.Code?
+    /// Whether the server's certificate was rejected.
+    var isUntrusted = false
     /// The head of the response, if its status is the failure: it may contain Retry-After.
     var head: ResponseHead?
     /// The web page that was received.
     var page: Page?
 
     var description: String { message }
+
+    /// The meaning of the failure for the future of the feed.
+    var sign: FeedSign {
+        if isGone { return .ended }
+        if isUntrusted { return .untrusted }
+        return switch status {
+        case 401, 403: .refused
+        case 404, 410: .missing
+        default: .failed
+        }
+    }
 }

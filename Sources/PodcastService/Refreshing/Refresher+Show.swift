@@ -95,6 +95,7 @@ extension Refresher {
             response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
             let gone = try library.recordUnchanged([UnchangedFeed(podcast: podcast.id, response: response)], now: now())
             if !gone.isEmpty { throw LibraryError.noSuchPodcast(podcast.id) }
+            announceTroubles()
         case .fetched:
             guard let first = found.feed else { break }
             if found.head.status == 226 {
@@ -164,10 +165,12 @@ extension Refresher {
             published: record.published,
             failures: record.failures + 1)
         try library.refreshFailed(
-            podcast: podcast.id, status: failure.status, isGone: failure.isGone, error: failure.message,
+            podcast: podcast.id, status: failure.status, isGone: failure.isGone, sign: failure.sign,
+            error: failure.message,
             next: configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1)), now: now())
         recordingBackoff.succeeded(at: uptime)
         log.warning("refresh of \(podcast.name): \(failure.message)")
+        announceTroubles()
     }
 
     /// Calls `storeDocument` outside the actor, concurrently with inserting the rows.
@@ -183,6 +186,7 @@ extension Refresher {
         let result = try await library.mergeConcurrently(
             feed, into: podcast.id, response, template: nameTemplate(of: podcast.id), now: now())
         tidier.rhythms[podcast.id] = nil
+        announceTroubles()
         driver.changed(podcast: podcast.id, name: podcast.name)
         let open = driver.clients.openEpisodes
         for file in try library.files(of: result.updated)

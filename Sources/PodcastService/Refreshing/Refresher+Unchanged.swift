@@ -61,6 +61,7 @@ extension Refresher {
             }
         }
         if errors.contains(nil) { recordingBackoff.succeeded(at: uptime) }
+        announceTroubles()
         var ahead: Set<ShowID>?
         do {
             ahead = try library.podcastsFetchingAhead()

@@ -18,6 +18,8 @@ package struct ServiceConfiguration: Sendable {
     package var onNewEpisode: String?
     /// Shell command run when a player's report or a person marks an episode as played.
     package var onPlayed: String?
+    /// Shell command run when a feed may never return.
+    package var onFeedTrouble: String?
     /// Shell command run when the last task has finished.
     package var onIdle: String?
     /// Limits of the cache: its size, and the space that it leaves free.

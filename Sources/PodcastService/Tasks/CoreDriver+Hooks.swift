@@ -19,9 +19,14 @@ extension CoreDriver {
     /// Runs a hook command with `sh -c`, without waiting for its end. Its environment describes the episode, if there
     /// is one. If too many run, it waits for its turn, and the daemon does not exit before it has begun.
     func runHook(_ command: String?, episode: EpisodeID?) {
+        runHook(command, episode.map(variables) ?? [:])
+    }
+
+    /// Runs a hook command with these variables in its environment.
+    func runHook(_ command: String?, _ variables: @autoclosure () -> [String: String]) {
         guard let command, !command.isEmpty else { return }
         let isFirst = hooks.waiting.isEmpty
-        hooks.waiting.append((command, episode.map(variables) ?? [:]))
+        hooks.waiting.append((command, variables()))
         if isFirst {
             report(.began)
             startHooks()

@@ -75,6 +75,7 @@ struct ConfigurationKey: Sendable {
         Self("hooks.on_download", \.hooks.onDownload) { try $0.command() },
         Self("hooks.on_new_episode", \.hooks.onNewEpisode) { try $0.command() },
         Self("hooks.on_played", \.hooks.onPlayed) { try $0.command() },
+        Self("hooks.on_feed_trouble", \.hooks.onFeedTrouble) { try $0.command() },
         Self("hooks.on_idle", \.hooks.onIdle) { try $0.command() },
     ]
 }

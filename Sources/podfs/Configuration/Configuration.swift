@@ -82,6 +82,7 @@ struct Configuration: Sendable, Equatable {
         var onDownload: String?
         var onNewEpisode: String?
         var onPlayed: String?
+        var onFeedTrouble: String?
         var onIdle: String?
     }
 

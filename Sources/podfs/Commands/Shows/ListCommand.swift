@@ -49,17 +49,26 @@ struct ListCommand: PodfsCommand {
             try await list(shows, namesShow: true, library, installation)
         } else {
             let tags = try library?.tagsOfShows() ?? [:]
-            listShows(try library?.podcasts() ?? [], tags: tags)
+            let podcasts = try library?.podcasts() ?? []
+            var notices: [ShowID: TroubleNotice] = [:]
+            for podcast in podcasts { notices[podcast.id] = try library.flatMap { try .init(of: podcast, in: $0) } }
+            listShows(podcasts, tags: tags, notices)
         }
     }
 
-    private func listShows(_ podcasts: [Podcast], tags: [ShowID: [String]]) {
+    private func listShows(
+        _ podcasts: [Podcast], tags: [ShowID: [String]], _ notices: [ShowID: TroubleNotice]
+    ) {
         if json {
-            Terminal.print(OrderedJSON.array(podcasts.map { Self.json($0, tags: tags[$0.id] ?? []) }))
+            Terminal.print(
+                OrderedJSON.array(podcasts.map { Self.json($0, tags: tags[$0.id] ?? [], notices[$0.id]) }))
         } else if podcasts.isEmpty {
             Terminal.print("no subscriptions yet: podfs subscribe URL")
         } else {
-            for podcast in podcasts { Terminal.print(Self.line(podcast)) }
+            for podcast in podcasts {
+                Terminal.print(Self.line(podcast))
+                if let notice = notices[podcast.id] { Terminal.print("    " + PlainText.oneLine(notice.text)) }
+            }
         }
     }
 
@@ -132,14 +141,16 @@ struct ListCommand: PodfsCommand {
         return "  at \(TimeText.clock(position))" + (episode.duration.map { " of \(TimeText.clock($0))" } ?? "")
     }
 
-    private static func json(_ podcast: Podcast, tags: [String]) -> OrderedJSON {
+    private static func json(_ podcast: Podcast, tags: [String], _ notice: TroubleNotice?) -> OrderedJSON {
         .object([
             ("name", .string(podcast.name)), ("url", .string(podcast.visibleURL)),
             ("title", .string(podcast.title)), ("episodes", .int(Int64(podcast.episodes))),
             ("cached", .int(Int64(podcast.cached))), ("unplayable", .int(orNull: podcast.unplayable)),
             ("state", .string(podcast.state)),
             ("last_refresh", .string(orNull: podcast.lastRefresh.map(TimeText.iso8601))),
-            ("error", .string(orNull: podcast.error)), ("tags", .array(tags.map { .string($0) })),
+            ("error", .string(orNull: podcast.error)), ("trouble", .string(orNull: notice?.trouble.rawValue)),
+            ("unsaved", .int(orNull: notice.map { Int64($0.unsaved.count) })),
+            ("unsaved_bytes", .int(orNull: notice?.unsaved.bytes)), ("tags", .array(tags.map { .string($0) })),
         ])
     }
 

@@ -1,0 +1,96 @@
+/// The reason why a feed may never return.
+package enum FeedTrouble: String, Sendable, CaseIterable {
+    /// The server says that the feed is gone.
+    case gone
+    /// The server requires credentials, or rejects them.
+    case unauthorised
+    /// The feed lists no episode any more.
+    case empty
+    /// The server's certificate is not valid.
+    case certificate
+}
+
+/// The meaning of a refresh's result for the future of a feed.
+package enum FeedSign: Sendable, Equatable {
+    /// The feed lists episodes.
+    case healthy
+    /// The feed has not changed.
+    case unchanged
+    /// The feed lists no episode, but the library has some.
+    case emptied
+    /// 410, permanently.
+    case ended
+    /// 404, or a 410 that may not be meant for the feed.
+    case missing
+    /// 401 or 403.
+    case refused
+    /// The certificate was rejected.
+    case untrusted
+    /// A failure that says nothing about the future, such as a timeout or a 503.
+    case failed
+
+    /// The trouble of which this is a sign, and the time in seconds that it must last before it is announced. A 404 or
+    /// a bad certificate may be a mistake, or come from the login page of a network; an empty feed often is a mistake.
+    fileprivate var trouble: (FeedTrouble, patience: Int64)? {
+        switch self {
+        case .healthy, .unchanged, .failed: nil
+        case .emptied: (.empty, 30 * 86_400)
+        case .ended: (.gone, 0)
+        case .missing: (.gone, 86_400)
+        case .refused: (.unauthorised, 0)
+        case .untrusted: (.certificate, 86_400)
+        }
+    }
+}
+
+/// The trouble of a show's feed, of which a person is told once. Pure.
+package struct FeedTroubleRecord: Sendable, Equatable {
+    /// The current trouble; `nil` for a healthy feed.
+    package var trouble: FeedTrouble?
+    /// When to announce it, in seconds since 1970; `nil` if that was done, or without trouble.
+    package var due: Int64?
+
+    package init(trouble: FeedTrouble? = nil, due: Int64? = nil) {
+        self.trouble = trouble
+        self.due = due
+    }
+
+    /// The trouble that was announced and has not ended.
+    package var announced: FeedTrouble? { due == nil ? trouble : nil }
+
+    /// Records the result of a refresh.
+    package mutating func observe(_ sign: FeedSign, at now: Int64) {
+        switch sign {
+        case .failed: break
+        case .unchanged where trouble == .empty: break
+        case .healthy, .unchanged: self = Self()
+        case .emptied, .ended, .missing, .refused, .untrusted:
+            guard let (found, patience) = sign.trouble else { return }
+            if found != trouble {
+                self = Self(trouble: found, due: now + patience)
+            } else if let due {
+                // Also ends a wait that began while the clock was ahead.
+                self.due = min(due, now + patience)
+            }
+        }
+    }
+
+    /// Returns the trouble if it is due, and records that it is announced.
+    package mutating func announce(at now: Int64) -> FeedTrouble? {
+        guard let due, due <= now else { return nil }
+        self.due = nil
+        return trouble
+    }
+}
+
+/// The episodes of a show of which there is no complete copy here.
+package struct UnsavedEpisodes: Sendable, Equatable {
+    package var count = 0
+    /// Their size in bytes, as far as it is known or can be estimated.
+    package var bytes: Int64 = 0
+
+    package init(count: Int = 0, bytes: Int64 = 0) {
+        self.count = count
+        self.bytes = bytes
+    }
+}

@@ -1,0 +1,50 @@
+internal import Platform
+package import PodcastLibrary
+internal import PodcastProtocol
+
+/// A notice about a feed that may never return: what is wrong, and what would be lost with it.
+package struct TroubleNotice: Sendable {
+    package let trouble: FeedTrouble
+    package let unsaved: UnsavedEpisodes
+    private let show: String
+    private let isArchived: Bool
+
+    /// Returns the notice for a show; `nil` if no trouble was announced, or it has ended.
+    package init?(of show: Podcast, in library: Library) throws {
+        guard let trouble = show.trouble.announced else { return nil }
+        self.init(
+            trouble, of: show.name, try library.unsavedEpisodes(of: show.id),
+            isArchived: try library.settings(of: show.id)["archive"] == "true")
+    }
+
+    /// - Parameters:
+    ///   - show: The name of the show's folder.
+    ///   - isArchived: Whether podfs archives the show already.
+    package init(_ trouble: FeedTrouble, of show: String, _ unsaved: UnsavedEpisodes, isArchived: Bool = false) {
+        self.trouble = trouble
+        self.unsaved = unsaved
+        self.show = show
+        self.isArchived = isArchived
+    }
+
+    /// The notice as one or two sentences.
+    package var text: String { "\(reason); \(loss)." }
+
+    private var reason: String {
+        switch trouble {
+        case .gone: "The feed is gone from its server"
+        case .unauthorised: "The server does not let podfs read the feed"
+        case .empty: "The feed has listed no episode for a month"
+        case .certificate: "The certificate of the feed's server is not valid"
+        }
+    }
+
+    private var loss: String {
+        guard unsaved.count > 0 else { return "all its episodes are on this computer" }
+        let size = unsaved.bytes > 0 ? " (about \(ByteText.size(unsaved.bytes)))" : ""
+        let state =
+            "\(WholeNumber.text(unsaved.count)) \(unsaved.count == 1 ? "episode is" : "episodes are") only on the "
+            + "server\(size)"
+        return isArchived ? state : state + ": podfs set \(ShellQuoting.quoted(show)) archive=true saves what is left"
+    }
+}
