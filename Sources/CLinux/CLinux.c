@@ -5,7 +5,7 @@
 #include <linux/fs.h>
 #include <linux/ioprio.h>
 #include <sys/ioctl.h>
-#include <sys/uio.h>
+#include <sys/resource.h>
 
 int clinux_peer_credentials(int fd, uid_t *uid, pid_t *pid) {
     struct ucred credentials;
@@ -43,13 +43,10 @@ int clinux_rename_noreplace(int from_folder, const char *from, int to_folder, co
 
 int clinux_reflink(int from, int to) { return ioctl(to, FICLONE, from); }
 
-ssize_t clinux_read_cached(int fd, void *buffer, size_t count, off_t offset) {
-    struct iovec part = {.iov_base = buffer, .iov_len = count};
-    return preadv2(fd, &part, 1, offset, RWF_NOWAIT);
-}
-
-int clinux_set_low_io_priority(void) {
-    return (int)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7));
+void clinux_set_low_priority(void) {
+    syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7));
+    // The nice value belongs to the thread; see NOTES of setpriority(2).
+    setpriority(PRIO_PROCESS, 0, 10);
 }
 
 const char *clinux_commit(void) { return PODFS_COMMIT; }

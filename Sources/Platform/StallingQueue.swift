@@ -38,6 +38,7 @@ package final class StallingQueue: Sendable {
         /// The last sign of life of the running job.
         var aliveAt = Instant.start
         var isStalled = false
+        var recovered: (@Sendable () -> Void)?
         var hasThread = false
         var hasTimer = false
     }
@@ -50,7 +51,7 @@ package final class StallingQueue: Sendable {
 
     /// - Parameters:
     ///   - name: The thread's name, of at most 15 bytes.
-    ///   - hasLowPriority: Whether the disk serves other threads first.
+    ///   - hasLowPriority: Whether disk and processors serve other threads first.
     package init(name: String, deadline: Duration, hasLowPriority: Bool = false) {
         self.name = name
         self.deadline = deadline
@@ -59,6 +60,9 @@ package final class StallingQueue: Sendable {
 
     /// Whether a call has not returned within the deadline.
     package var isStalled: Bool { state.withLock { $0.isStalled } }
+
+    /// Sets an action for the moment when a call returns after the deadline. It runs on the thread.
+    package func onRecovery(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.recovered = action } }
 
     /// Extends the deadline of the running job. Call it on the thread, after each call that may block.
     package func beat() {
@@ -107,7 +111,7 @@ package final class StallingQueue: Sendable {
     }
 
     private func work() {
-        if hasLowPriority { _ = clinux_set_low_io_priority() }
+        if hasLowPriority { clinux_set_low_priority() }
         while true {
             wake.wait()
             let now = SystemClock.monotonic.now
@@ -122,10 +126,12 @@ package final class StallingQueue: Sendable {
             guard let job else { continue }
             if startsTimer { watch(for: job.deadline) }
             job.body()
-            state.withLock { state in
+            let recovered = state.withLock { state -> (@Sendable () -> Void)? in
+                defer { state.isStalled = false }
                 state.running = nil
-                state.isStalled = false
+                return state.isStalled ? state.recovered : nil
             }
+            recovered?()
         }
     }
 

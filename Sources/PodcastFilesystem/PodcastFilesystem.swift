@@ -69,7 +69,7 @@ package final class PodcastFilesystem: Sendable {
     let parked = ParkedRequests()
     let assetFailures = AssetFailures()
     /// The calls on files in the archive, whose disk may be dead.
-    let archive = StallingQueue(name: "podfs-archive", deadline: .seconds(10))
+    let archive = StallingQueue(name: "podfs-archive", deadline: .seconds(5))
     let subscriptions = SubscriptionsRendering()
     let state = Mutex(State())
     /// The object that sends invalidations to the kernel, and the registry of files that the kernel reads by itself

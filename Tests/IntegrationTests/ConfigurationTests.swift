@@ -63,6 +63,19 @@ import Transfers
         }
     }
 
+    @Test func theArchiveIsAnAbsolutePath() throws {
+        let archive = try load("[archive]\nfolder = \"/srv/./podcasts/\"\nshows = \"all\"").archive
+        #expect(archive.folder == "/srv/podcasts" && archive.archivesAll)
+        #expect(try load("archive.folder = '~/Archive'").archive.folder?.hasSuffix("/Archive") == true)
+        #expect(
+            try complaint("archive.folder = 'podcasts'")
+                == "config.toml:1: archive.folder: expected an absolute path, or one that begins with ~/, "
+                + "found \"podcasts\"")
+        #expect(
+            try complaint("archive.shows = 'some'")
+                == "config.toml:1: archive.shows: expected \"named\" or \"all\", found \"some\"")
+    }
+
     @Test func anEmptyFileAndOneOfCommentsMeanTheDefaults() throws {
         #expect(try load("") == Configuration())
         #expect(try load("# nothing yet\n[cache]\n# limit = \"5 GiB\"\n[search.podcastindex]\n") == Configuration())

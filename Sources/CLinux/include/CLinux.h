@@ -75,12 +75,8 @@ int clinux_rename_noreplace(int from_folder, const char *from, int to_folder, co
 /// ioctl(FICLONE): makes `to` share the blocks of `from`. Returns 0, or -1 with errno.
 int clinux_reflink(int from, int to);
 
-/// preadv2(2) with RWF_NOWAIT: reads only what is in the page cache. Returns -1 with EAGAIN if nothing of it is, and
-/// with EOPNOTSUPP if the file system does not support the flag.
-ssize_t clinux_read_cached(int fd, void *buffer, size_t count, off_t offset);
-
-/// ioprio_set(2): the disk serves other threads before the calling one (the last level of IOPRIO_CLASS_BE).
-int clinux_set_low_io_priority(void);
+/// ioprio_set(2) and setpriority(2) of the calling thread: disk and processors serve other threads first.
+void clinux_set_low_priority(void);
 
 static inline int clinux_openat(int folder, const char *path, int flags, mode_t mode) {
     return openat(folder, path, flags, mode);

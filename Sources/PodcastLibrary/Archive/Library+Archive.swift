@@ -93,9 +93,9 @@ extension Library {
             let files = try ArchiveSQL.fetch(
                 db,
                 """
-                defect IS NULL AND episode IN (
-                    SELECT e.id FROM episode e LEFT JOIN rendition r ON r.episode = e.id
-                    WHERE e.buried = 0 AND r.archived IS NULL)
+                defect IS NULL AND EXISTS (SELECT 1 FROM episode e WHERE e.id = archived.episode AND e.buried = 0)
+                    AND NOT EXISTS (
+                        SELECT 1 FROM rendition r WHERE r.episode = archived.episode AND r.archived IS NOT NULL)
                 ORDER BY path LIMIT ?
                 """, [limit + excluded.count])
             return Array(files.filter { file in file.episode.map { !excluded.contains($0) } ?? false }.prefix(limit))
@@ -244,20 +244,24 @@ extension Library {
     ///
     /// - Returns: The number of files found.
     package func reattachArchived(to show: ShowID) throws -> Int {
-        try write { db in
-            let hasOrphans = try Bool.fetchOne(
+        // Called after each refresh of a show, so a transaction is only started if there is something to write.
+        let hasOrphans = try query { db in
+            try Bool.fetchOne(
                 db,
                 """
-                SELECT 1 FROM archived a JOIN podcast p ON p.url = a.feed WHERE a.episode IS NULL AND p.id = ? LIMIT 1
-                """, [show])
-            guard hasOrphans == true else { return 0 }
+                SELECT EXISTS (SELECT 1 FROM podcast p CROSS JOIN archived a ON a.feed = p.url AND a.episode IS NULL
+                    WHERE p.id = ?)
+                """, [show]) ?? false
+        }
+        guard hasOrphans else { return 0 }
+        return try write { db in
             try db.run(
                 """
-                UPDATE OR IGNORE archived SET episode = (
-                    SELECT e.id FROM episode e
-                    WHERE e.podcast = ?1 AND e.buried = 0 AND (e.guid = archived.guid OR e.url = archived.url)
-                        AND e.id NOT IN (SELECT episode FROM archived WHERE episode IS NOT NULL)
-                    ORDER BY e.guid IS archived.guid DESC LIMIT 1)
+                UPDATE OR IGNORE archived SET episode = coalesce(
+                    (SELECT e.id FROM episode e WHERE e.podcast = ?1 AND e.buried = 0 AND e.guid = archived.guid
+                        AND NOT EXISTS (SELECT 1 FROM archived b WHERE b.episode = e.id) LIMIT 1),
+                    (SELECT e.id FROM episode e WHERE e.podcast = ?1 AND e.buried = 0 AND e.url = archived.url
+                        AND NOT EXISTS (SELECT 1 FROM archived b WHERE b.episode = e.id) LIMIT 1))
                 WHERE episode IS NULL AND feed = (SELECT url FROM podcast WHERE id = ?1)
                 """, [show])
             return try Int.fetchOne(
@@ -271,16 +275,25 @@ enum ArchiveSQL {
     /// The key of the show's setting.
     static let key = "archive"
 
-    /// The FROM and WHERE clauses of the complete cache files that belong into the archive. The chapters
-    /// in a file are read before. An episode whose archived file has a defect is not archived again by itself.
+    /// The FROM and WHERE clauses of the complete cache files that belong into the archive. The chapters in a
+    /// file are read before. An episode whose archived file has a defect is not archived again by itself.
     static func candidates(isDefault: Bool) -> String {
-        """
-        FROM rendition r JOIN episode e ON e.id = r.episode JOIN podcast p ON p.id = r.podcast \
-        LEFT JOIN setting s ON s.podcast = p.id AND s.key = '\(key)' \
-        WHERE r.complete = 1 AND r.archived IS NULL AND e.buried = 0 AND p.ephemeral = 0 \
-        AND coalesce(s.value, '\(isDefault)') = 'true' AND r.sha256 IS NOT NULL AND r.chapters IS NOT NULL \
-        AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.episode = e.id)
-        """
+        // Named shows are few, so the query begins with them.
+        let source =
+            isDefault
+            ? """
+            FROM rendition r CROSS JOIN podcast p ON p.id = r.podcast CROSS JOIN episode e ON e.id = r.episode \
+            LEFT JOIN setting s ON s.podcast = p.id AND s.key = '\(key)' WHERE coalesce(s.value, 'true') = 'true'
+            """
+            : """
+            FROM setting s CROSS JOIN podcast p ON p.id = s.podcast CROSS JOIN rendition r ON r.podcast = p.id \
+            CROSS JOIN episode e ON e.id = r.episode WHERE s.key = '\(key)' AND s.value = 'true'
+            """
+        return """
+            \(source) AND r.complete = 1 AND r.archived IS NULL AND e.buried = 0 AND p.ephemeral = 0 \
+            AND r.sha256 IS NOT NULL AND r.chapters IS NOT NULL \
+            AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.episode = e.id)
+            """
     }
 
     /// Returns the value of the column `file` for a rendition without a cache file.

@@ -30,7 +30,7 @@ final class Archive: ServicePart {
     // MARK: The folder
 
     /// The maximum time for a look at the folder, since an open may wait for it.
-    private static let probeDeadline = Duration.seconds(10)
+    private static let probeDeadline = Duration.seconds(5)
 
     /// Looks at the folder, and records whether it can be used.
     @discardableResult
@@ -38,39 +38,42 @@ final class Archive: ServicePart {
         guard let folder else { return state }
         do {
             let known = try library.archiveFolder()
-            var record = known
-            var verdict = try await judge(folder, known)
+            var (verdict, probe) = try await judge(folder, known)
             if verdict == .mark {
                 try await queue.run { try folder.mark() }
-                verdict = try await judge(folder, nil)
+                (verdict, probe) = try await judge(folder, nil)
             }
             guard case .state(let found) = verdict else { return adopt(.offline("\(folder.path) cannot be marked")) }
-            if record == nil, case .marked(let id, _) = lastProbe {
-                record = ArchiveFolderRecord(path: folder.path, marker: id, owner: UUID().uuidString.lowercased())
-            }
-            if var record {
-                if found.readProblem == nil, case .marked(let id, _) = lastProbe { record.marker = id }
-                (record.path, record.problem) = (folder.path, found.readProblem)
-                if record != known { try library.record(record) }
-            }
+            try record(found, probe, of: folder, known)
             return adopt(found)
-        } catch let error as ArchiveError {
-            return adopt(.offline(error.description))
         } catch {
-            return adopt(.offline("\(folder.path): \(error)"))
+            return adopt(.offline("\(error)"))
         }
     }
 
-    private var lastProbe = ArchiveProbe.stalled
-
-    private func judge(_ folder: ArchiveFolder, _ known: ArchiveFolderRecord?) async throws -> ArchiveState.Verdict {
+    private func judge(
+        _ folder: ArchiveFolder, _ known: ArchiveFolderRecord?
+    ) async throws -> (ArchiveState.Verdict, ArchiveProbe) {
+        var probe = ArchiveProbe.stalled
         do {
-            lastProbe = try await queue.run(deadline: Self.probeDeadline) { folder.probe() }
-        } catch is StallingQueue.Stalled {
-            lastProbe = .stalled
+            probe = try await queue.run(deadline: Self.probeDeadline) { folder.probe() }
+        } catch is StallingQueue.Stalled {}
+        let hasFiles = try library.hasArchivedFiles()
+        return (ArchiveState.judge(probe, of: folder.path, known: known?.marker, hasFiles: hasFiles), probe)
+    }
+
+    /// Records the state of the folder, for mounts and commands.
+    private func record(
+        _ state: ArchiveState, _ probe: ArchiveProbe, of folder: ArchiveFolder, _ known: ArchiveFolderRecord?
+    ) throws {
+        var record = known
+        if case .marked(let id, _) = probe, state.readProblem == nil {
+            let owner = known?.owner ?? UUID().uuidString.lowercased()
+            record = ArchiveFolderRecord(path: folder.path, marker: id, owner: owner)
         }
-        return ArchiveState.judge(
-            lastProbe, of: folder.path, known: known?.marker, hasFiles: try library.hasArchivedFiles())
+        record?.path = folder.path
+        record?.problem = state.readProblem
+        if let record, record != known { try library.record(record) }
     }
 
     private func adopt(_ found: ArchiveState) -> ArchiveState {
@@ -107,11 +110,14 @@ final class Archive: ServicePart {
     /// - Parameters:
     ///   - path: A cache file, or a file anywhere else.
     ///   - sha256: The expected digest; `nil` if it is not known.
+    ///   - begin: Called on the archive's thread before each part is copied. It may wait for more urgent work, for less
+    ///     than `archiveDeadline`.
     ///   - progress: Called on the archive's thread with the number of bytes copied since its previous call.
-    /// - Throws: `ArchiveError`; the library's errors.
+    /// - Throws: `ArchiveError`, also if a program has the episode open; the library's errors.
     @discardableResult
     func store(
         fileAt path: String, size: Int64, sha256: String? = nil, of episode: EpisodeID,
+        begin: @escaping @Sendable () -> Void = {},
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws -> ArchivedFile {
         if state == .unknown { await check() }
@@ -119,6 +125,7 @@ final class Archive: ServicePart {
         guard let row = try library.episode(id: episode), let show = try library.folder(id: row.podcast) else {
             throw LibraryError.noSuchEpisode(episode)
         }
+        guard try !isRead(episode) else { throw ArchiveError.refused("a program has it open") }
         let source = ArchiveSource(path: path, size: size, sha256: sha256)
         let destination = ArchiveDestination(
             folder: show.name, name: row.name, modified: row.published ?? row.firstSeen)
@@ -129,6 +136,10 @@ final class Archive: ServicePart {
                     let known = try? library.archivedFile(path: path)
                     return known == nil || known?.episode == nil || known?.episode == episode
                 },
+                begin: {
+                    begin()
+                    queue.beat()
+                },
                 progress: { count in
                     queue.beat()
                     progress(count)
@@ -136,6 +147,14 @@ final class Archive: ServicePart {
         }
         try record(file, of: episode)
         return file
+    }
+
+    /// Whether a program has an episode open, which it may have opened before the file was complete. Its reads are then
+    /// answered by way of the cache file.
+    func isRead(_ episode: EpisodeID) throws -> Bool {
+        if driver.clients.openEpisodes.contains(episode) { return true }
+        guard let rendition = try library.rendition(of: episode), rendition.archived == nil else { return false }
+        return engine.isRead(rendition.file)
     }
 
     /// Records a file that is in the archive folder already as the file of an episode, after reading it completely.
@@ -146,6 +165,9 @@ final class Archive: ServicePart {
     func record(
         path: String, of episode: EpisodeID, progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws -> ArchivedFile {
+        if let known = try library.archivedFile(path: path), known.episode != nil, known.episode != episode {
+            throw ArchiveError.refused("\(path) is the file of another episode")
+        }
         let file = try await withFolder { [queue] folder, _ in
             try folder.examine(path) { count in
                 queue.beat()

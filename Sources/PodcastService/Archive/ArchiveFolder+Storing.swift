@@ -33,10 +33,11 @@ extension OpenFolder {
     ///   - owner: The text by which this installation recognizes its unfinished files.
     ///   - isFree: Whether a path in the archive is not used by another episode, so that an existing file with the
     ///     same content may be used.
+    ///   - begin: Called before each part is copied. It may wait for work that is more urgent.
     ///   - progress: Called with the number of bytes copied since its previous call. It may throw to end the copy.
     func store(
         _ source: ArchiveSource, as destination: ArchiveDestination, owner: String,
-        isFree: (String) -> Bool, progress: (Int64) throws -> Void
+        isFree: (String) -> Bool, begin: () -> Void, progress: (Int64) throws -> Void
     ) throws -> ArchivedFile {
         let file: FileDescriptor
         do {
@@ -59,7 +60,7 @@ extension OpenFolder {
                 throw ArchiveError.refused("\(source.path): its size has changed")
             }
             let sha256 = try FileCopy.copy(
-                file, size: source.size, to: FileDescriptor(rawValue: copy), progress: progress)
+                file, size: source.size, to: FileDescriptor(rawValue: copy), begin: begin, progress: progress)
             if let expected = source.sha256, expected != sha256 { throw ArchiveError.damaged }
             Self.setModified(destination.modified, of: copy)
             guard fsync(copy) == 0 else { throw Errno(rawValue: errno) }
@@ -176,17 +177,22 @@ extension OpenFolder {
 
     /// Removes the unfinished files of an earlier daemon of this installation, and those of others that are a day old.
     func removePartials(owner: String) throws(Errno) {
-        let old = Int(time(nil)) - 86_400
-        for name in try names() where !name.hasPrefix(".") {
+        let names = try names()
+        removePartials(names, owner: owner)
+        for name in names where !name.hasPrefix(".") {
             guard let folder = try? OpenFolder(name, in: self), let entries = try? folder.names() else { continue }
-            for entry in entries where entry.hasPrefix(ArchiveNames.partial) {
-                var status = stat()
-                let isOwn = entry.hasPrefix("\(ArchiveNames.partial)\(owner)-")
-                let isOld =
-                    fstatat(folder.descriptor, entry, &status, AT_SYMLINK_NOFOLLOW) == 0
-                    && status.st_mtim.tv_sec < old
-                if isOwn || isOld { unlinkat(folder.descriptor, entry, 0) }
-            }
+            folder.removePartials(entries, owner: owner)
+        }
+    }
+
+    private func removePartials(_ names: [String], owner: String) {
+        let old = Int(time(nil)) - 86_400
+        for name in names where name.hasPrefix(ArchiveNames.partial) {
+            var status = stat()
+            let isOwn = name.hasPrefix("\(ArchiveNames.partial)\(owner)-")
+            let isOld =
+                fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mtim.tv_sec < old
+            if isOwn || isOld { unlinkat(descriptor, name, 0) }
         }
     }
 }

@@ -17,8 +17,14 @@ final class ArchiveMover: ServicePart {
     private let sidecars: ArchiveSidecars
     private var queue: ArchiveQueue
     private var isWorking = false
+    /// The value of `queue.due` that the daemon's schedule contains.
+    private var scheduled: Instant?
     /// The task that shows the progress of a show's files.
     private var progress: (show: ShowID, task: TaskID, received: Int64, total: Int64)?
+    /// The next files to move.
+    private var candidates: [ArchiveCandidate] = []
+    /// Episodes that programs had open when their files were to be moved.
+    private var busy: Set<EpisodeID> = []
     /// Episodes that programs had open when their archived files were to be served again.
     private var skipped: Set<EpisodeID> = []
 
@@ -47,13 +53,21 @@ final class ArchiveMover: ServicePart {
 
     /// Starts the work: removes unfinished files, and continues what the previous daemon had begun.
     func start() {
+        archive.queue.onRecovery { [weak self] in startTask { self?.folderMayHaveChanged() } }
+        request()
+    }
+
+    /// Looks for files to move. Call after a download has completed, after a show's settings have changed, and after a
+    /// program has closed an episode.
+    func request() {
+        guard configuration.archiveFolder != nil else { return }
         queue.request()
         run()
     }
 
-    /// Looks for files to move. Call after a download has completed and after a show's settings have changed.
-    func request() {
-        queue.request()
+    /// Looks for files that can be served again, since a missing one was found.
+    func requestReattachment() {
+        queue.requestReattachment()
         run()
     }
 
@@ -67,7 +81,9 @@ final class ArchiveMover: ServicePart {
     func tidied(_ show: ShowID) {
         guard configuration.archiveFolder != nil else { return }
         do {
-            if try library.reattachArchived(to: show) + (isArchived(show) ? 1 : 0) > 0 { request() }
+            if try library.reattachArchived(to: show) > 0 { queue.requestReattachment() }
+            if try isArchived(show) { queue.request() }
+            run()
         } catch {
             log.error("\(error)")
         }
@@ -76,24 +92,27 @@ final class ArchiveMover: ServicePart {
     /// Performs steps until there are none.
     func run() {
         if isWorking { return }
-        guard let step = queue.next(at: uptime) else {
-            driver.report(.rescheduled)
-            return
-        }
+        guard let step = queue.next(at: uptime) else { return reschedule() }
         isWorking = true
         startTask { [self] in
-            await driver.underWay {
-                var step: ArchiveQueue.Step? = step
-                while let current = step {
-                    await perform(current)
-                    await Task.yield()
-                    step = queue.next(at: uptime)
-                }
-                finishProgress()
+            var step: ArchiveQueue.Step? = step
+            while let current = step {
+                // The end of each step lets downloads use the space that it has freed.
+                await driver.underWay { await perform(current) }
+                await Task.yield()
+                step = queue.next(at: uptime)
             }
+            finishProgress()
             isWorking = false
-            driver.report(.rescheduled)
+            reschedule()
         }
+    }
+
+    /// Makes the daemon read `next`, if it has changed.
+    private func reschedule() {
+        guard queue.due != scheduled else { return }
+        scheduled = queue.due
+        driver.report(.rescheduled)
     }
 
     private func perform(_ step: ArchiveQueue.Step) async {
@@ -106,7 +125,7 @@ final class ArchiveMover: ServicePart {
                     try await archive.reconcile()
                 }
                 queue.examined(found, at: uptime)
-            case .reattach: queue.reattached(isComplete: try await reattach())
+            case .reattach: try reattach()
             case .move: try await move()
             }
         } catch {
@@ -119,11 +138,18 @@ final class ArchiveMover: ServicePart {
 
     private func move() async throws {
         driver.drainEvents()
-        let candidates = try library.archiveCandidates(
-            isDefault: configuration.archivesAll, excluding: Set(queue.refused.keys), limit: 1)
-        guard let candidate = candidates.first, let rendition = try library.rendition(of: candidate.episode),
-            rendition.complete, rendition.archived == nil, let size = rendition.size
-        else { return queue.emptied() }
+        guard let candidate = try nextCandidate() else {
+            if busy.isEmpty { return queue.emptied() }
+            busy = []
+            return queue.postponed(at: uptime)
+        }
+        guard try !archive.isRead(candidate.episode) else {
+            busy.insert(candidate.episode)
+            return queue.moved()
+        }
+        guard let rendition = try library.rendition(of: candidate.episode), rendition.complete,
+            rendition.archived == nil, let size = rendition.size, try isArchived(candidate.show)
+        else { return queue.moved() }
         let task = try showProgress(of: candidate)
         let before = progress?.received ?? 0
         let meter = FeedMeter { [weak self] received in
@@ -132,12 +158,11 @@ final class ArchiveMover: ServicePart {
         defer { meter.finish() }
         let path = ContentCache.path(of: rendition.file, in: FilePath(configuration.paths.cache)).string
         do {
+            let readers = driver.clients.waitingReaders
             let file = try await archive.store(
-                fileAt: path, size: size, sha256: rendition.sha256, of: candidate.episode
-            ) { [readers = driver.clients.waitingReaders] count in
-                meter.advance(by: Int(count))
-                readers.waitUntilNone(atMost: Self.longestYield)
-            }
+                fileAt: path, size: size, sha256: rendition.sha256, of: candidate.episode,
+                begin: { readers.waitUntilQuiet(atMost: Self.longestYield) },
+                progress: { meter.advance(by: Int($0)) })
             show(before + size, of: task)
             queue.moved()
             await sidecars.add(to: file, of: candidate.episode)
@@ -150,14 +175,24 @@ final class ArchiveMover: ServicePart {
         }
     }
 
+    /// The number of candidates that are read from the library at a time.
+    private static let candidatesPerPage = 64
+
+    private func nextCandidate() throws -> ArchiveCandidate? {
+        if candidates.isEmpty {
+            candidates = try library.archiveCandidates(
+                isDefault: configuration.archivesAll, excluding: busy.union(queue.refused.keys),
+                limit: Self.candidatesPerPage)
+        }
+        return candidates.isEmpty ? nil : candidates.removeFirst()
+    }
+
     /// The maximum time for which the copying of one part waits for readers.
     private nonisolated static let longestYield = Duration.seconds(2)
 
     /// Serves archived files again that were read from elsewhere while the folder was offline. A file that a program
     /// has open stays as it is until the next attempt.
-    ///
-    /// - Returns: Whether there are no more such files.
-    private func reattach() async throws -> Bool {
+    private func reattach() throws {
         driver.drainEvents()
         let open = driver.clients.openEpisodes
         let files = try library.detachedArchivedFiles(excluding: skipped, limit: Self.reattachedPerTurn)
@@ -171,9 +206,9 @@ final class ArchiveMover: ServicePart {
                 try archive.serve(file, as: episode)
             }
         }
-        guard files.isEmpty else { return false }
+        if !files.isEmpty || skipped.isEmpty { return queue.reattached(isComplete: files.isEmpty) }
         skipped = []
-        return true
+        queue.reattachmentPostponed(at: uptime)
     }
 
     // MARK: Progress
@@ -189,9 +224,11 @@ final class ArchiveMover: ServicePart {
     }
 
     private func show(_ received: Int64, of task: TaskID) {
-        guard progress?.task == task else { return }
-        progress?.received = received
-        driver.report(.fetchProgressed(task, received: received, expected: progress.map { max($0.total, received) }))
+        guard var shown = progress, shown.task == task else { return }
+        shown.received = max(received, shown.received)
+        progress = shown
+        driver.report(
+            .fetchProgressed(task, received: shown.received, expected: max(shown.total, shown.received)))
     }
 
     private func finishProgress() {

@@ -74,7 +74,9 @@ extension PodcastService {
         case .searchFolder(let term): return .foundFolders(try await searches.searchFolder(term))
         case .fetchShow(let podcast): return try await found.fetchShow(podcast)
         case .asset(let kind, let id): return try await subscriptions.assets.asset(kind, id)
-        case .verify(let episodes): return try await verifier.verify(episodes)
+        case .verify(let episodes):
+            defer { mover.requestReattachment() }
+            return try await verifier.verify(episodes)
         case .examineArchived(let episode):
             try await archive.examine(episode)
             mover.folderMayHaveChanged()

@@ -200,11 +200,15 @@ extension PodcastService: CoreDriver.Owner {
         sync.clientDisconnected(client)
         driver.report(.disconnected(client))
         for episode in episodes { found.closed(episode) }
+        if !episodes.isEmpty { mover.request() }
     }
 
     func completedFiles() { chapters.start() }
 
-    func closed(_ episode: EpisodeID) { found.closed(episode) }
+    func closed(_ episode: EpisodeID) {
+        found.closed(episode)
+        mover.request()
+    }
 
     func abandon(_ media: MediaID, isEphemeral: Bool) {
         startTask { [self] in

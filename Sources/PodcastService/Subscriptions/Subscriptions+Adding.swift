@@ -48,7 +48,11 @@ extension Subscriptions {
             }
         }
         // Check only the configuration: a new show has no settings of its own.
-        if configuration.keep != .all || configuration.autoDownload > 0 { try tidier.tidy(id) }
+        if configuration.keep != .all || configuration.autoDownload > 0 {
+            try tidier.tidy(id)
+        } else {
+            tidier.tidied(id)
+        }
         log.info("subscribed to \(address.visible) as \(result.podcast.name): \(result.inserted.count) episodes")
         return result
     }

@@ -13,7 +13,7 @@ final class CacheVerifier: ServicePart {
     /// Running verifications of whole files, by episode.
     private var verifications: [EpisodeID: Task<String?, Never>] = [:]
     /// Verifies the files that are not in the cache.
-    @ServiceActor weak var archive: Archive?
+    weak var archive: Archive?
 
     init(_ driver: CoreDriver) {
         context = driver.context

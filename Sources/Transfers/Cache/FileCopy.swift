@@ -16,13 +16,16 @@ package enum FileCopy {
     ///
     /// - Parameters:
     ///   - destination: An empty file, open for reading and writing.
+    ///   - begin: Called before each step. It may wait for work that is more urgent.
     ///   - progress: Called after each step with the number of bytes copied since its previous call. It may throw to
     ///     end the copy.
     /// - Returns: The SHA-256 of the copied bytes, in lower-case hexadecimal.
     /// - Throws: `Errno`: `ioError` if the source is shorter; the errors of `progress`.
     package static func copy(
-        _ source: FileDescriptor, size: Int64, to destination: FileDescriptor, progress: (Int64) throws -> Void
+        _ source: FileDescriptor, size: Int64, to destination: FileDescriptor, begin: () -> Void = {},
+        progress: (Int64) throws -> Void
     ) throws -> String {
+        begin()
         let isReflinked = clinux_reflink(source.rawValue, destination.rawValue) == 0
         if isReflinked { _ = ftruncate(destination.rawValue, off_t(size)) }
         let digest = try RunningDigest(.sha256)
@@ -31,6 +34,7 @@ package enum FileCopy {
         var canCopyInKernel = !isReflinked
         var offset: Int64 = 0
         while offset < size {
+            if offset > 0 { begin() }
             let end = min(size, offset + step)
             if canCopyInKernel { canCopyInKernel = try copyInKernel(source, offset..<end, to: destination) }
             let writes = !isReflinked && !canCopyInKernel

@@ -68,13 +68,6 @@ package final class MediaReader: Sendable {
         try descriptor.readFully(into: buffer, at: offset)
     }
 
-    /// Reads as `read(into:at:)` does, but never waits for the disk. Returns `nil` if bytes are not in the page cache,
-    /// or if the file system cannot tell.
-    package func readCached(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
-        let count = clinux_read_cached(descriptor.rawValue, buffer.baseAddress, buffer.count, off_t(offset))
-        return count == buffer.count ? count : nil
-    }
-
     /// Computes the SHA-256 of the whole file, in lower-case hexadecimal. `progress` is called repeatedly with the
     /// number of bytes read since its previous call.
     package func sha256(progress: (Int) -> Void = { _ in }) throws -> String {

@@ -11,7 +11,7 @@ package struct ArchiveQueue: Sendable {
         case examine
         /// Serve the files again that were detached while the folder was offline; report by `reattached`.
         case reattach
-        /// Move the next file, and report by `moved`, `refused` or `emptied`.
+        /// Move the next file, and report by `moved`, `refused`, `failed`, `postponed` or `emptied`.
         case move
     }
 
@@ -30,6 +30,9 @@ package struct ArchiveQueue: Sendable {
     /// The reason why no file can be moved now, and the time of the next attempt.
     package private(set) var pause: (reason: String, until: Instant)?
     private var pauses = 0
+    /// The time at which files are tried again that programs had open.
+    private var retryAt: Instant?
+    private var isReattachmentPostponed = false
 
     /// The first pause after a failure of the folder, such as a full disk. Each further pause is twice as long.
     private static let firstPause = Duration.seconds(30)
@@ -41,11 +44,11 @@ package struct ArchiveQueue: Sendable {
 
     // MARK: Events
 
-    /// Records that a file may have to be moved, or served again.
-    package mutating func request() {
-        mayMove = true
-        mayReattach = true
-    }
+    /// Records that a file may have to be moved.
+    package mutating func request() { mayMove = true }
+
+    /// Records that a file may have to be served again.
+    package mutating func requestReattachment() { mayReattach = true }
 
     /// Records that the folder may have come or gone. Ends a pause.
     package mutating func folderMayHaveChanged() {
@@ -66,10 +69,19 @@ package struct ArchiveQueue: Sendable {
         }
     }
 
-    /// - Parameter isComplete: Whether there are no more files to serve again.
+    /// Records that files are served again.
+    ///
+    /// - Parameter isComplete: Whether there are no more.
     package mutating func reattached(isComplete: Bool) {
         activity = .idle
         mayReattach = !isComplete
+    }
+
+    /// Records that only files are left to serve again that programs have open from elsewhere.
+    package mutating func reattachmentPostponed(at now: Instant) {
+        activity = .idle
+        (mayReattach, isReattachmentPostponed) = (false, true)
+        retryAt = now + Self.firstPause
     }
 
     /// Records that a file was moved.
@@ -82,6 +94,13 @@ package struct ArchiveQueue: Sendable {
     package mutating func emptied() {
         activity = .idle
         mayMove = false
+    }
+
+    /// Records that only files are left that programs have open.
+    package mutating func postponed(at now: Instant) {
+        activity = .idle
+        mayMove = false
+        retryAt = now + Self.firstPause
     }
 
     /// Records that one file could not be moved, for a reason that does not concern others.
@@ -112,6 +131,11 @@ package struct ArchiveQueue: Sendable {
             self.pause = nil
             mustExamine = true
         }
+        if let retryAt, retryAt <= now {
+            self.retryAt = nil
+            mayMove = true
+            if isReattachmentPostponed { (mayReattach, isReattachmentPostponed) = (true, false) }
+        }
         // Files can be served from a read-only folder, although none can be added to it.
         if pause != nil, mustExamine { return nil }
         let step: Step
@@ -130,5 +154,7 @@ package struct ArchiveQueue: Sendable {
 
     /// The time of the next step that depends on the clock; `nil` if there is none. A folder that is offline is
     /// examined again even if nothing waits for it: its files can be served then.
-    package var due: Instant? { activity == .idle ? pause?.until : nil }
+    package var due: Instant? {
+        activity == .idle ? [pause?.until, retryAt].compactMap(\.self).min() : nil
+    }
 }

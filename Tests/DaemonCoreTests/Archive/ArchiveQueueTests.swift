@@ -1,0 +1,124 @@
+import Platform
+import PodcastProtocol
+import PodcastService
+import Testing
+import Transfers
+
+struct ArchiveQueueTests {
+    private var queue = ArchiveQueue(isConfigured: true)
+    private var now = Instant.seconds(1_000)
+
+    /// Performs the steps until there are none, as with a folder in this state and `files` files to move.
+    private mutating func run(_ state: ArchiveState = .online, files: Int = 0) -> [ArchiveQueue.Step] {
+        var (steps, rest): ([ArchiveQueue.Step], Int) = ([], files)
+        while let step = queue.next(at: now) {
+            steps.append(step)
+            switch step {
+            case .examine: queue.examined(state, at: now)
+            case .reattach: queue.reattached(isComplete: true)
+            case .move:
+                if rest == 0 { queue.emptied() } else { queue.moved() }
+                rest -= 1
+            }
+        }
+        return steps
+    }
+
+    @Test mutating func withoutAFolderThereIsNoWork() {
+        queue = ArchiveQueue(isConfigured: false)
+        queue.request()
+        #expect(run() == [])
+        #expect(queue.due == nil)
+    }
+
+    @Test mutating func theFolderIsExaminedBeforeAnythingElseAndOnce() {
+        queue.request()
+        #expect(run(files: 2) == [.examine, .reattach, .move, .move, .move])
+        #expect(run() == [])
+        queue.request()
+        #expect(run(files: 1) == [.move, .move])
+        queue.requestReattachment()
+        #expect(run() == [.reattach])
+        #expect(queue.due == nil)
+    }
+
+    @Test mutating func oneStepRunsAtATime() {
+        queue.request()
+        #expect(queue.next(at: now) == .examine)
+        #expect(queue.next(at: now) == nil)
+    }
+
+    @Test mutating func anOfflineFolderIsExaminedAgainAfterGrowingPauses() {
+        queue.request()
+        var pauses: [Int64] = []
+        for _ in 1...7 {
+            #expect(run(.offline("away")) == [.examine])
+            guard let due = queue.due else {
+                Issue.record("no further attempt")
+                return
+            }
+            pauses.append((due - now).seconds)
+            now = due
+        }
+        #expect(pauses == [30, 60, 120, 240, 480, 900, 900])
+        #expect(run(files: 1) == [.examine, .reattach, .move, .move])
+        #expect(queue.due == nil)
+    }
+
+    @Test mutating func aChangeOfTheMountsEndsThePause() {
+        queue.request()
+        #expect(run(.offline("away")) == [.examine])
+        queue.folderMayHaveChanged()
+        #expect(run(files: 1) == [.examine, .reattach, .move, .move])
+    }
+
+    @Test mutating func filesOfAReadOnlyFolderAreServedAndNoneIsMoved() {
+        queue.request()
+        #expect(run(.readOnly("read-only"), files: 1) == [.examine, .reattach])
+        #expect(queue.due != nil)
+    }
+
+    @Test mutating func openFilesAreTriedAgainLater() {
+        queue.request()
+        #expect(queue.next(at: now) == .examine)
+        queue.examined(.online, at: now)
+        #expect(queue.next(at: now) == .reattach)
+        queue.reattached(isComplete: true)
+        #expect(queue.next(at: now) == .move)
+        queue.postponed(at: now)
+        #expect(queue.next(at: now) == nil)
+        #expect(queue.due == now + .seconds(30))
+        now += .seconds(30)
+        #expect(run(files: 1) == [.move, .move])
+        #expect(queue.due == nil)
+    }
+
+    @Test mutating func filesThatAreOpenFromElsewhereAreServedAgainLater() {
+        #expect(queue.next(at: now) == .examine)
+        queue.examined(.online, at: now)
+        #expect(queue.next(at: now) == .reattach)
+        queue.reattachmentPostponed(at: now)
+        #expect(queue.next(at: now) == nil)
+        now += .seconds(30)
+        #expect(run() == [.reattach, .move])
+        #expect(queue.due == nil)
+    }
+
+    @Test mutating func aFullDiskPausesAndARefusedFileDoesNot() {
+        queue.request()
+        #expect(queue.next(at: now) == .examine)
+        queue.examined(.online, at: now)
+        #expect(queue.next(at: now) == .reattach)
+        queue.reattached(isComplete: true)
+        #expect(queue.next(at: now) == .move)
+        queue.refused(7, "its content is not what was downloaded")
+        #expect(queue.next(at: now) == .move)
+        queue.failed("the archive's disk is full", at: now)
+        queue.request()
+        #expect(queue.next(at: now) == nil)
+        #expect(queue.pause?.reason == "the archive's disk is full")
+        #expect(queue.refused == [7: "its content is not what was downloaded"])
+        now += .seconds(30)
+        #expect(run(files: 1) == [.examine, .move, .move])
+    }
+}
