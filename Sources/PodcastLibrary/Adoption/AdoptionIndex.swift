@@ -47,8 +47,8 @@ struct AdoptionIndex {
     }
 
     private mutating func add(_ episode: AdoptableEpisode, _ number: Int) {
-        let title = ComparisonKey(episode.title)
-        let url = ComparisonKey(Self.fileName(ofURL: episode.url))
+        let title = ComparisonKey(episode.title, joinsNumbers: true)
+        let url = ComparisonKey(Self.fileName(ofURL: episode.url), joinsNumbers: true)
         let name = ComparisonKey(FileName.stem(ofFile: episode.name))
         titleKeys.append(title)
         urlKeys.append(url)

@@ -90,7 +90,7 @@ extension AdoptionMatcher {
         if let identifier = file.tags.identifier {
             found += index.episodes(guid: identifier, url: identifier).map { ($0, .identifierTag) }
         }
-        if let title = file.tags.title.map(ComparisonKey.init), !title.letters.isEmpty {
+        if let title = file.tags.title.map({ ComparisonKey($0) }), !title.letters.isEmpty {
             let titled = (index.titles[title.letters] ?? []).filter {
                 index.titleKeys[$0].agreement(withNumbersOf: title) == .equal
             }

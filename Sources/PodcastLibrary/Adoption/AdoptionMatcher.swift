@@ -295,7 +295,7 @@ package struct AdoptionMatcher {
 
     /// Whether the title in the tags is exactly that of another episode of the show.
     private func hasTagOfAnother(_ file: AdoptableFile, _ episode: AdoptableEpisode, _ number: Int) -> Bool {
-        guard let title = file.tags.title.map(ComparisonKey.init), title.letters != index.titleKeys[number].letters
+        guard let title = file.tags.title.map({ ComparisonKey($0) }), title.letters != index.titleKeys[number].letters
         else { return false }
         return (index.titles[title.letters] ?? []).contains { index.episodes[$0].show == episode.show }
     }

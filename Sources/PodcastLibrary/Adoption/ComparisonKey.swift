@@ -21,7 +21,9 @@ struct ComparisonKey: Hashable, Sendable {
     /// The ASCII letters and digits; `nil` if there are no others, or too few ASCII ones to recognize the text.
     var ascii: String?
 
-    init(_ text: String) {
+    /// - Parameter joinsNumbers: Whether to determine `joinedNumbers` and `undottedNumbers`, which only the side needs
+    ///   that is not a file name.
+    init(_ text: String, joinsNumbers: Bool = false) {
         var word = ""
         var ascii = ""
         var plain = NumberReader(joining: [])
@@ -30,8 +32,10 @@ struct ComparisonKey: Hashable, Sendable {
         for scalar in Self.folded(text).unicodeScalars {
             let isDigit = Self.isDigit(scalar)
             plain.read(scalar, isDigit: isDigit)
-            joined.read(scalar, isDigit: isDigit)
-            undotted.read(scalar, isDigit: isDigit)
+            if joinsNumbers {
+                joined.read(scalar, isDigit: isDigit)
+                undotted.read(scalar, isDigit: isDigit)
+            }
             if isDigit || Self.isLetter(scalar) {
                 if scalar.isASCII {
                     word.unicodeScalars.append(scalar)
