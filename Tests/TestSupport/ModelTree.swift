@@ -205,7 +205,7 @@ package struct ModelTree: Sendable {
             return taggedNode(episode, show)
         case 34:
             return ModelNode(file: listed.inode, .judged { Self.judgeView($0) }, modified: .between(0, .max))
-        case 16: return ModelNode(folder: listed.inode, modified: ModelRange(started))
+        case 16, 35: return ModelNode(folder: listed.inode, modified: ModelRange(started))
         case 5: return linkNode(listed, row)
         case 7, 8, 9, 14, 21: return library[show: row].flatMap { showFile($0, listed) }
         case 10, 11:
