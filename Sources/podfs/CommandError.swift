@@ -5,7 +5,7 @@ import PodcastProtocol
 /// The error of a command: one line for people, an exit code for programs.
 struct CommandError: Error, CustomStringConvertible {
     /// The exit codes, which are stable; see podfs(1).
-    enum Code: Int32 {
+    enum Code: Int32, CaseIterable {
         case failed = 1
         case partlyFailed = 2
         case usage = 64

@@ -69,7 +69,7 @@ import Testing
             Set(shows[0].keys)
                 == [
                     "name", "url", "title", "episodes", "cached", "state", "last_refresh", "error", "tags",
-                    "unplayable",
+                    "unplayable", "trouble", "unsaved", "unsaved_bytes",
                 ])
         #expect(shows[0]["name"] as? String == "Example Show")
         #expect(shows[0]["episodes"] as? Int == 3)

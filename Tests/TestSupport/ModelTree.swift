@@ -181,8 +181,9 @@ package struct ModelTree: Sendable {
     /// Returns the node at a path; `nil` if there is none.
     package func node(at path: [String]) -> ModelNode? {
         guard let last = path.last else { return ModelNode(folder: Self.rootInode, modified: ModelRange(started)) }
-        if path.count == 2, path[0] == ".search" {
-            return last.hasPrefix(".") || last.isEmpty || last.utf8.count > 255 ? nil : termNode
+        if path.count == 2, path[0] == ".search" || path[0] == ".find" {
+            let kind: UInt64 = path[0] == ".search" ? 17 : 36
+            return last.hasPrefix(".") || last.isEmpty || last.utf8.count > 255 ? nil : termNode(kind)
         }
         let folder = Array(path.dropLast())
         let listed = names(in: folder)?.first { $0.name.utf8.elementsEqual(last.utf8) }
@@ -215,10 +216,10 @@ package struct ModelTree: Sendable {
         }
     }
 
-    private var termNode: ModelNode {
+    private func termNode(_ kind: UInt64) -> ModelNode {
         var node = ModelNode(folder: 0, modified: ModelRange(started))
         // Terms are numbered in the order of their lookups, so the row is unknown.
-        node.inode = Self.inode(17, 0)
+        node.inode = Self.inode(kind, 0)
         return node
     }
 

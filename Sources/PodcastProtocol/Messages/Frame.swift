@@ -4,7 +4,7 @@
 /// `close`, `opened`, `grant` and `failure` have a fixed binary format, that of `cancel` is empty; all others are JSON.
 package struct Frame: Sendable, Equatable {
     /// The kind of a frame. The raw values are part of the wire format.
-    package enum Kind: UInt8, Sendable {
+    package enum Kind: UInt8, CaseIterable, Sendable {
         // From clients.
         case hello = 1
         case command = 2
