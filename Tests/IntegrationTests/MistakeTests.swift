@@ -116,7 +116,9 @@ import Testing
                 ["view", "set", "Commute", "unplayd=true"], 64, "a view has no key 'unplayd'; the keys are unplayed,"),
             Mistake(["view", "set", "Commute", "unplayed"], 64, "'unplayed' is not a setting: write KEY=VALUE"),
             Mistake(["view", "set", "Commute", "max_duration=soon"], 64, "max_duration='soon' cannot be set"),
-            Mistake(["view", "set", "Commute", "title=(a"], 64, "title='(a' is not a regular expression: missing closing parenthesis"),
+            Mistake(
+                ["view", "set", "Commute", "title=(a"], 64,
+                "title='(a' is not a regular expression: missing closing parenthesis"),
             Mistake(["view", "set", "Commute", "show=\"News, Weather"], 64, "expected a closing double quote"),
             Mistake(["view", "set", "night owls", "limit=5"], 64, "'night owls' is the name of a show"),
             Mistake(["view", "set", "a/b", "limit=5"], 64, "'a/b' cannot be the name of a view"),
