@@ -7,8 +7,8 @@ import PackagePlugin
 struct DebianPackage: CommandPlugin {
     func performCommand(context: PluginContext, arguments: [String]) async throws {
         guard arguments.isEmpty else { throw PackagingError("unknown arguments: \(arguments.joined(separator: " "))") }
-        let program = try build()
         let source = context.package.directoryURL
+        let program = try build(source)
         let folder = context.pluginWorkDirectoryURL
         let tree = PackageTree(root: folder.appending(path: "podfs"))
         try tree.create()
@@ -36,10 +36,14 @@ struct DebianPackage: CommandPlugin {
     }
 
     /// Builds the program with Swift's libraries linked statically, so that the package needs no Swift.
-    private func build() throws -> URL {
+    private func build(_ source: URL) throws -> URL {
         var parameters = PackageManager.BuildParameters(configuration: .release, logging: .concise)
         parameters.echoLogs = true
         parameters.otherSwiftcFlags = ["-static-stdlib"]
+        // An assertion of TOMLKit names its file. The program of a release must not depend on the folder of its build.
+        if ProcessInfo.processInfo.environment["SOURCE_DATE_EPOCH"] != nil {
+            parameters.otherCxxFlags = ["-ffile-prefix-map=\(source.path)=."]
+        }
         let result = try packageManager.build(.product("podfs"), parameters: parameters)
         guard result.succeeded, let program = result.builtArtifacts.first(where: { $0.kind == .executable }) else {
             throw PackagingError("podfs could not be built:\n\(result.logText)")
