@@ -28,11 +28,9 @@ extension PodcastFilesystem {
         let waiting = ParkedRequest(request)
         answerInterrupt(of: waiting)
         openArchived(opening, for: waiting) { [self] file in
-            if let size = file.media.withLock({ $0.total }) {
-                push(size, of: opening.number) { [self] isInvalidated in
-                    guard let request = waiting.take() else { return }
-                    reply(request, file, opening.preference, isInvalidated: isInvalidated)
-                }
+            push(opening.size, of: opening.number) { [self] isInvalidated in
+                guard let request = waiting.take() else { return }
+                reply(request, file, opening.preference, isInvalidated: isInvalidated)
             }
         }
     }
