@@ -40,8 +40,6 @@ struct FindTermFolder: NodeBehaviour {
 
     /// The maximum number of links, as in a view without a limit of its own.
     private static let limit = 200
-    private static let playlist = "playlist.m3u8"
-    private static let noMedia = ".nomedia"
 
     /// The forms of the folder and its links. The kernel caches their names and attributes for only a minute, since no
     /// event reports that other episodes match.
@@ -58,21 +56,19 @@ struct FindTermFolder: NodeBehaviour {
 
     func find(_ name: String) throws -> Entry? {
         switch name {
-        case Self.playlist: return try mount.entry(of: NodeNumber(kind: .findPlaylist, row: node.row))
-        case Self.noMedia: return try mount.entry(of: NodeNumber(kind: .findNoMedia, row: node.row))
+        case ViewFolderNode.playlist: return try mount.entry(of: NodeNumber(kind: .findPlaylist, row: node.row))
+        case ViewFolderNode.noMedia: return try mount.entry(of: NodeNumber(kind: .findNoMedia, row: node.row))
         default: break
         }
-        let links = try links(isListing: false)
-        if let link = links.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return mount.entry(link.facts) }
-        guard let plain = Playlist.fileName(ofEncodedForVLC: name) else { return nil }
-        return links.first { $0.name.utf8.elementsEqual(plain.utf8) }.map { mount.entry($0.facts, entryTimeout: 0) }
+        return mount.entry(named: name, among: try links(isListing: false))
     }
 
     func items() throws -> [FolderSnapshot.Item]? {
         guard name != nil else { return nil }
-        let files = [(Self.playlist, NodeNumber.Kind.findPlaylist), (Self.noMedia, .findNoMedia)].map {
-            FolderSnapshot.Item(name: $0, bare: NodeNumber(kind: $1, row: node.row))
-        }
+        let files = [(ViewFolderNode.playlist, NodeNumber.Kind.findPlaylist), (ViewFolderNode.noMedia, .findNoMedia)]
+            .map {
+                FolderSnapshot.Item(name: $0, bare: NodeNumber(kind: $1, row: node.row))
+            }
         return files
             + (try links(isListing: true)).enumerated().map {
                 FolderSnapshot.Item(name: $1.name, facts: $1.facts, rank: $0)

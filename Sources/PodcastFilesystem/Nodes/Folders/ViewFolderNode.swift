@@ -13,8 +13,8 @@ struct ViewFolderNode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    private static let playlist = "playlist.m3u8"
-    private static let noMedia = ".nomedia"
+    static let playlist = "playlist.m3u8"
+    static let noMedia = ".nomedia"
 
     static func number(_ view: ViewID) -> NodeNumber { NodeNumber(kind: .view, row: view) }
 
@@ -36,13 +36,9 @@ struct ViewFolderNode: NodeBehaviour {
         case Shelf.viewFile: return try mount.entry(of: NodeNumber(kind: .viewPage, row: node.view))
         default: break
         }
-        let links = try mount.links(of: node.view)
-        if let link = links.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return mount.entry(link.facts) }
-        if name == ShowFeedFile.name { return try mount.entry(of: NodeNumber(kind: .viewFeed, row: node.view)) }
-        // The name may be a link's name as the playlist encodes it. No invalidation is sent for the encoded name, so
-        // the kernel must not cache it.
-        guard let plain = Playlist.fileName(ofEncodedForVLC: name) else { return nil }
-        return links.first { $0.name.utf8.elementsEqual(plain.utf8) }.map { mount.entry($0.facts, entryTimeout: 0) }
+        if let entry = mount.entry(named: name, among: try mount.links(of: node.view)) { return entry }
+        guard name == ShowFeedFile.name else { return nil }
+        return try mount.entry(of: NodeNumber(kind: .viewFeed, row: node.view))
     }
 
     func items() throws -> [FolderSnapshot.Item]? {
@@ -53,6 +49,16 @@ struct ViewFolderNode: NodeBehaviour {
         if mount.options.shareBase != nil { kinds.append((ShowFeedFile.name, .viewFeed)) }
         let files = kinds.map { FolderSnapshot.Item(name: $0, bare: NodeNumber(kind: $1, row: node.view)) }
         return files + (try mount.links(of: node.view)).map { FolderSnapshot.Item(name: $0.name, facts: $0.facts) }
+    }
+}
+
+extension PodcastFilesystem {
+    /// Looks up a link by its name, or by its name as the playlist encodes it. No invalidation is sent for the encoded
+    /// name, so the kernel must not cache it.
+    func entry(named name: String, among links: [EpisodeLink]) -> Entry? {
+        if let link = links.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return entry(link.facts) }
+        guard let plain = Playlist.fileName(ofEncodedForVLC: name) else { return nil }
+        return links.first { $0.name.utf8.elementsEqual(plain.utf8) }.map { entry($0.facts, entryTimeout: 0) }
     }
 }
 
