@@ -139,7 +139,7 @@ let package = Package(
                 "PodcastService", "Platform", "PodcastProtocol", "PodcastLibrary", "PodcastFeed",
                 "Transfers", "TestSupport", "CLinux", systemPackage, grdb,
             ]),
-        tests("PodcastClientTests", ["PodcastProtocol", "TestSupport", "CLinux"]),
+        tests("PodcastClientTests", ["PodcastProtocol", "Platform", "TestSupport", "CLinux"]),
         tests("FuseTests", ["Fuse", "CFuse", "CLinux", "Platform", "TestSupport", systemPackage]),
         tests(
             "PodcastFilesystemTests",

@@ -19,3 +19,28 @@ package enum ByteText {
     /// Returns a rate: `4.0 KiB/s`.
     package static func rate(_ bytesPerSecond: Double) -> String { size(WholeNumber.of(bytesPerSecond)) + "/s" }
 }
+
+/// Conversion of numbers that were computed or come from another process.
+package enum WholeNumber {
+    /// Truncates toward zero. Returns `.min` or `.max` for a value outside the range of `Int64`, and 0 for NaN.
+    package static func of(_ value: Double) -> Int64 {
+        if let whole = Int64(exactly: value.rounded(.towardZero)) { return whole }
+        return value.isNaN ? 0 : value < 0 ? .min : .max
+    }
+
+    /// Formats a number with commas between thousands.
+    package static func text(_ value: Int) -> String {
+        var text = String(value.magnitude)
+        var end = text.count - 3
+        while end > 0 {
+            text.insert(",", at: text.index(text.startIndex, offsetBy: end))
+            end -= 3
+        }
+        return value < 0 ? "-" + text : text
+    }
+}
+
+extension Sequence<UInt8> {
+    /// The bytes as lower-case hexadecimal digits, two each.
+    package var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+}

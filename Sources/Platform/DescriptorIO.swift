@@ -50,3 +50,39 @@ package func readAll(_ descriptor: Int32, limit: Int = .max) -> [UInt8]? {
     }
     return hasSucceeded ? bytes : nil
 }
+
+/// Repeats a system call while it fails with EINTR.
+///
+/// - Returns: The result of the last call. If it is -1, errno is that of this call.
+package func retryingInterrupts<Value: SignedInteger>(_ call: () -> Value) -> Value {
+    while true {
+        let result = call()
+        if result == -1, errno == EINTR { continue }
+        return result
+    }
+}
+
+/// Waits until a child process exits, and returns its wait status; 0 if `child` is not a child of this process. The
+/// corresponding C function is `waitpid`.
+package func waitForExit(of child: Int32) -> Int32 {
+    var status: Int32 = 0
+    _ = retryingInterrupts { waitpid(child, &status, 0) }
+    return status
+}
+
+/// Starts a thread that waits until a child process exits, so that the child does not stay as a zombie.
+package func reapInBackground(_ child: Int32) { startThread("podfs-reap") { _ = waitForExit(of: child) } }
+
+/// Returns the text of an error number. The corresponding C function is `strerror`.
+package func errnoText(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }
+
+/// Access to small files of /proc and /sys.
+package enum SystemFile {
+    /// Returns the content; `nil` if the file cannot be read. Invalid UTF-8 is replaced.
+    package static func contents(_ path: String) -> String? {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        return readAll(descriptor).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

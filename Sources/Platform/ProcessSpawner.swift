@@ -1,4 +1,5 @@
 internal import CLinux
+package import Dispatch
 internal import Glibc
 
 /// The parameters of a process to start with posix_spawn(3).
@@ -96,5 +97,86 @@ package struct ProcessSpawner {
         let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | (startsSession ? setSession : 0)
         posix_spawnattr_setflags(&attributes, Int16(flags))
         return attributes
+    }
+}
+
+/// A process of any parent. Its descriptor keeps naming the same process after the id has been reused.
+///
+/// The corresponding C function is `pidfd_open`.
+package final class ProcessHandle: Sendable {
+    /// A `pid_t`.
+    package let id: Int32
+    private let descriptor: Int32
+
+    /// Returns `nil` if there is no such process.
+    package init?(_ id: Int32) {
+        descriptor = clinux_pidfd_open(id)
+        self.id = id
+        if descriptor < 0 { return nil }
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Does nothing if the process has exited. The corresponding C function is `pidfd_send_signal`.
+    package func signal(_ number: Int32) { clinux_pidfd_send_signal(descriptor, number) }
+
+    /// Waits until the process has exited, at most ten seconds.
+    package func wait() {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        poll(&entry, 1, 10_000)
+    }
+}
+
+/// Calls `action` on a queue of its own whenever the process receives the signal, until the source is cancelled.
+///
+/// Disables the signal's default action for good: after cancellation the signal is ignored.
+package func signalSource(
+    _ number: Int32, _ action: @escaping @Sendable () -> Void
+) -> any DispatchSourceSignal {
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "podfs.signals"))
+    source.setEventHandler(handler: action)
+    source.resume()
+    return source
+}
+
+/// Execution of child processes with empty standard input and captured standard error.
+package enum ChildProgram {
+    /// The outcome of a program.
+    package struct Result: Sendable {
+        /// The exit code, 128 + signal, or 127 if the program could not be started.
+        package var status: Int32
+        /// The text on standard error.
+        package var errors: String
+
+        package init(status: Int32, errors: String) {
+            self.status = status
+            self.errors = errors
+        }
+    }
+
+    /// Starts `path` with `arguments` (the first is the program's name). Blocks until the program has exited, and every
+    /// process that inherited its standard error has closed it. `ProcessSpawner` describes what the child inherits.
+    package static func run(_ path: String, _ arguments: [String], environment: [String: String]) -> Result {
+        var ends: [Int32] = [-1, -1]
+        guard clinux_pipe(&ends, O_CLOEXEC) == 0 else { return Result(status: 127, errors: "pipe failed") }
+        defer { close(ends[0]) }
+        var spawner = ProcessSpawner(path, arguments, environment: environment)
+        spawner.standardError = .descriptor(ends[1])
+        let child: pid_t
+        do {
+            defer { close(ends[1]) }
+            child = try spawner.start()
+        } catch {
+            return Result(status: 127, errors: "\(path): \(error)")
+        }
+        let errors = readAll(ends[0]) ?? []
+        let status = waitForExit(of: child)
+        let exited = status & 0x7f == 0
+        return Result(
+            status: exited ? (status >> 8) & 0xff : 128 + (status & 0x7f),
+            errors: String(decoding: errors, as: UTF8.self))
     }
 }

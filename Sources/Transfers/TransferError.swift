@@ -1,3 +1,7 @@
+internal import Foundation
+internal import Glibc
+internal import SystemPackage
+
 /// The failure of a transfer, in terms that can be reported to a reader.
 package struct TransferError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of failure; each has one errno for readers.
@@ -47,4 +51,34 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
 
     /// Whether the network may be at fault rather than the server: no server was reached, or no bytes arrived.
     var isOutage: Bool { code == .unreachable || code == .timedOut }
+}
+
+/// A failed write to a file of the cache.
+struct StorageFailure: Error {
+    var error: TransferError
+    /// Whether the disk has rejected bytes that the kernel had accepted. Such bytes may be lost, although the write(2)
+    /// that contained them succeeded.
+    var losesBytes: Bool
+
+    init(_ error: any Error, losesBytes: Bool) {
+        self.error = Self.describe(error)
+        self.losesBytes = losesBytes
+    }
+
+    /// Converts the error of a failed write to `diskFull` if the write may succeed once space is free, otherwise to
+    /// `failed`.
+    static func describe(_ error: any Error) -> TransferError {
+        if lacksSpace(error) { return TransferError(.diskFull, "no space left in the cache") }
+        return TransferError(.failed, "cannot write to the cache: \(error)")
+    }
+
+    /// Whether a disk or a quota is full: ENOSPC or EDQUOT, as reported by swift-system or Foundation.
+    private static func lacksSpace(_ error: any Error) -> Bool {
+        if let error = error as? Errno { return error.rawValue == ENOSPC || error.rawValue == EDQUOT }
+        if let error = error as? POSIXError { return error.code == .ENOSPC || error.code == .EDQUOT }
+        if let error = error as? CocoaError {
+            return error.code == .fileWriteOutOfSpace || error.underlying.map(lacksSpace) ?? false
+        }
+        return false
+    }
 }

@@ -5,6 +5,7 @@ internal import Platform
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
+import Synchronization
 import Transfers
 
 /// The installation of podfs that a command works on: its paths, configuration, library and daemon. The paths come from
@@ -140,5 +141,70 @@ struct Installation: Sendable {
                     key: key, secret: secret, url: search.podcastIndexURL ?? PodcastIndexCatalogue.standardURL))
         }
         return catalogues
+    }
+}
+
+/// The pauses of a command that reconnects when its daemon has exited or was killed.
+struct Reconnection {
+    /// The maximum number of consecutive reconnections without an event.
+    private static let maximumFailures = 6
+
+    private var failures = 0
+
+    /// Records that the daemon works, since it has sent an event.
+    mutating func succeeded() { failures = 0 }
+
+    /// Returns the time to wait before the next connection, doubled after each daemon that has sent no event; `nil` if
+    /// there were too many.
+    mutating func next() -> Duration? {
+        guard failures < Self.maximumFailures else { return nil }
+        defer { failures += 1 }
+        return .milliseconds(100 << failures)
+    }
+
+    /// Waits before the next connection. After too many daemons without an event, throws `error`.
+    mutating func wait(after error: any Error) async throws {
+        guard let pause = next() else { throw error }
+        await Timers.sleep(for: pause)
+        try Task.checkCancellation()
+    }
+}
+
+extension Installation {
+    /// Connects to the daemon and subscribes to its events, calls `begin`, and then `next` with each event, until one
+    /// of them returns a value. If the daemon exits or is killed, does the same with the next one.
+    ///
+    /// - Parameters:
+    ///   - begin: Gets a function that returns the number of events that the daemon has sent so far.
+    ///   - next: Gets an event and its number, from 1.
+    func follow<Value>(
+        begin: (DaemonConnection, _ received: () -> Int) async throws -> Value?,
+        next: (Event, _ number: Int) async throws -> Value?
+    ) async throws -> Value {
+        var reconnection = Reconnection()
+        while true {
+            let (events, inbox) = AsyncStream<Event>.makeStream()
+            let received = Atomic(0)
+            let daemon = try daemon(
+                onEvent: { event in
+                    received.wrappingAdd(1, ordering: .releasing)
+                    inbox.yield(event)
+                }, onClose: { inbox.finish() })
+            defer { daemon.close() }
+            do {
+                // Subscribe to events first, so that none is missed.
+                _ = try await daemon.perform(.watch)
+                if let value = try await begin(daemon, { received.load(ordering: .acquiring) }) { return value }
+                var number = 0
+                for await event in events {
+                    reconnection.succeeded()
+                    number += 1
+                    if let value = try await next(event, number) { return value }
+                }
+                throw ClientError.disconnected
+            } catch let error as ClientError where error.code == .disconnected {
+                try await reconnection.wait(after: error)
+            }
+        }
     }
 }

@@ -168,3 +168,12 @@ final class Counter: Sendable {
         return (0..<number).allSatisfy { _ in additions.wait(timeout: deadline) == .success }
     }
 }
+
+extension Entry {
+    /// Returns a reply that no node has the name; the kernel caches it for `timeout` seconds.
+    fileprivate static func negative(timeout: Double) -> Entry {
+        Entry(
+            node: NodeID(rawValue: 0), attributes: Attributes(inode: 0, kind: .regular, permissions: 0),
+            attributeTimeout: 0, entryTimeout: timeout)
+    }
+}

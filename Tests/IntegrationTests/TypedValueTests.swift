@@ -58,4 +58,69 @@ struct TypedValueTests {
         #expect(log.line(for: event(nil, received: 5)) == nil)
         #expect(log.line(for: event("no route")) == "A/B.mp3: no route")
     }
+
+    // MARK: - Waiting for downloads
+
+    private func event(
+        _ episode: EpisodeID, _ body: (TaskReport) -> Event.Body, error: String? = nil, waitsForSpace: Bool = false
+    ) -> Event {
+        var report = TaskReport(id: 1, state: .queued)
+        (report.episode, report.error, report.waitsForSpace) = (episode, error, waitsForSpace)
+        return Event(sequence: 9, time: 0, body(report))
+    }
+
+    /// Returns downloads that were started after two events.
+    private func started(_ episodes: [EpisodeID]) -> DownloadWait.Downloads {
+        var downloads = DownloadWait.Downloads(episodes)
+        downloads.began(missed: [])
+        for episode in episodes { created(&downloads, episode, id: 0) }
+        for episode in episodes { downloads.started(episode, after: 2) }
+        return downloads
+    }
+
+    private func created(_ downloads: inout DownloadWait.Downloads, _ episode: EpisodeID, id: TaskID) {
+        downloads.created(
+            episode,
+            TaskInfo(
+                id: id, kind: .download, path: "A/\(episode).mp3", episode: episode, state: .suspended, received: 0,
+                expected: nil, rate: nil, error: nil, started: 0))
+    }
+
+    @Test func onlyEventsAfterTheStartEndADownload() {
+        var downloads = started([1, 2])
+        downloads.apply(event(1, Event.Body.failed, error: "of an earlier download"), 2)
+        #expect(downloads.remaining == [1, 2])
+        downloads.apply(event(2, Event.Body.completed), 3)
+        downloads.apply(event(1, Event.Body.failed, error: "404"), 4)
+        #expect(downloads.remaining.isEmpty && downloads.problems == ["A/1.mp3: 404"])
+    }
+
+    @Test func theWaitEndsWhenAllRemainingDownloadsWaitForSpace() {
+        var downloads = started([1, 2, 3])
+        downloads.apply(event(1, Event.Body.state, error: "full", waitsForSpace: true), 3)
+        downloads.apply(event(2, Event.Body.state, error: "full", waitsForSpace: true), 4)
+        #expect(!downloads.allWaitForSpace)
+        downloads.apply(event(3, Event.Body.completed), 5)
+        #expect(downloads.allWaitForSpace)
+        // The download has got the space of another that ended.
+        downloads.endWaits([2])
+        #expect(downloads.remaining == [1, 2] && !downloads.allWaitForSpace)
+        downloads.apply(event(1, Event.Body.progress), 6)
+        downloads.apply(event(1, Event.Body.state, error: "full again", waitsForSpace: true), 7)
+        downloads.endWaits([1, 2])
+        #expect(downloads.problems == ["A/1.mp3: waits: full again", "A/2.mp3: waits: full"])
+        #expect(downloads.remaining.isEmpty)
+    }
+
+    @Test func endsBetweenTwoDaemonsAreRecorded() {
+        var downloads = started([1, 2, 3])
+        var old = event(3, Event.Body.failed, error: "old")
+        old = Event(sequence: 0, time: 0, old.body)
+        downloads.began(missed: [old, event(1, Event.Body.failed, error: "500")])
+        // The task of the second has gone, so it was cancelled. The third continues.
+        created(&downloads, 2, id: 0)
+        created(&downloads, 3, id: 7)
+        #expect(downloads.remaining == [3])
+        #expect(downloads.problems == ["A/1.mp3: 500", "A/2.mp3: the download was cancelled"])
+    }
 }

@@ -17,24 +17,6 @@ struct DirectoryCacheTests {
         DirectoryCache.OpenInputs(listing: basis(number), count: count, now: now, invalidations: invalidations)
     }
 
-    @Test func theFirstStreamFillsAndTheNextOneReads() {
-        #expect(listing.open(1, Self.opening()) == .fills)
-        listing.requested(1)
-        #expect(!listing.finished(1))
-        listing.close(1)
-        #expect(listing.open(2, Self.opening()) == .shares)
-        #expect(listing.open(3, Self.opening()) == .shares)
-        listing.close(2)
-        listing.close(3)
-        #expect(listing.open(4, Self.opening()) == .shares)
-    }
-
-    @Test func eachUseMapsToTheKernelsFlags() {
-        #expect(DirectoryCache.Use.fills.usesCache && !DirectoryCache.Use.fills.keepsCache)
-        #expect(DirectoryCache.Use.shares.usesCache && DirectoryCache.Use.shares.keepsCache)
-        #expect(!DirectoryCache.Use.bypasses.usesCache && DirectoryCache.Use.bypasses.keepsCache)
-    }
-
     @Test func aStreamOfAnotherListingBypassesTheCacheUntilTheOlderIsClosed() {
         _ = listing.open(1, Self.opening(1))
         listing.requested(1)
@@ -59,17 +41,6 @@ struct DirectoryCacheTests {
         _ = listing.open(1, Self.opening())
         listing.close(1)
         #expect(listing.open(2, Self.opening()) == .shares)
-    }
-
-    @Test func aRejectedOpenHasNotClearedTheCache() {
-        _ = listing.open(1, Self.opening(1))
-        listing.requested(1)
-        #expect(!listing.finished(1))
-        listing.close(1)
-        _ = listing.open(2, Self.opening(2))
-        listing.abandon(2)
-        #expect(listing.isIdle)
-        #expect(listing.open(3, Self.opening(2)) == .fills)
     }
 
     @Test func lostAttributesAreSentAgain() {

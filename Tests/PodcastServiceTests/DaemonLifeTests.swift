@@ -262,7 +262,7 @@ struct DaemonLifeTests {
     }
 
     @Test func aSecondDaemonFailsAndCreatesNothing() async throws {
-        let lease = try #require(try FolderLease(folder: home.paths.cache))
+        let lease = try #require(try FolderLock(folder: home.paths.cache))
         let configuration = ServiceConfiguration(
             paths: home.paths, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
         let problem = await #expect(throws: Daemon.Problem.self) {

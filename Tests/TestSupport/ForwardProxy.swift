@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import Platform
 import Synchronization
 
 /// An HTTP proxy on the loopback interface. It accepts requests in absolute form (RFC 9112 §3.2.2), one on each
@@ -108,14 +109,7 @@ package final class ForwardProxy: Sendable {
     }
 
     private static func send(_ bytes: [UInt8], to descriptor: Int32) {
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            guard count > 0 else { return }
-            sent += count
-        }
+        _ = bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
     }
 
     /// Copies until either side closes its connection.

@@ -140,7 +140,7 @@ import Testing
         let full = TransferError(.diskFull, "no space for the whole file")
         let states: [TaskState?] = try await bench.onLoop { loop in
             loop.changeTask(1, load: bench.loader(1)) { $0.fill(.asked) }
-            loop.changeTask(1) { $0.setAwaitsSpace(full) }
+            loop.changeTask(1) { $0.change { $0.setAwaitsSpace(full, now: $1) } }
             let before = loop.download(1)?.snapshot.state
             // A reader's request loads it.
             return [before, (try? loop.download(1, load: bench.loader(1)))?.snapshot.state]

@@ -30,7 +30,7 @@ final class UploadEngineBench: Sendable {
         folder = try TemporaryDirectory()
         let path = try folder.write("media", content.bytes)
         var source = UploadSource(
-            key: 1, url: server.url(), content: .file(path: path), size: Int64(content.size), idempotencyKey: "key-1")
+            key: 1, url: server.url(), path: path, size: Int64(content.size), idempotencyKey: "key-1")
         source.form = [FormPart(name: "title", content: .text("Title"))]
         owner = Mutex(Owner(source: source))
         var configuration = TransferConfiguration(userAgent: "podfs-test")

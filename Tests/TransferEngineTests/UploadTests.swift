@@ -36,12 +36,6 @@ import Testing
         #expect(bench.records.map(\.step) == [.posting, .posted, .posted])
     }
 
-    @Test func mediaInMemoryAreSentLikeAFile() async throws {
-        bench.source.content = .bytes(bench.content.bytes)
-        try await bench.run()
-        try bench.expectWhole()
-    }
-
     @Test func tusContinuesWhereTheConnectionBroke() async throws {
         bench.server.change { $0.speaksTus = true }
         bench.server.misbehave { $0.method == "PATCH" && $0.index < 2 ? .dropBody(after: 1_000_000) : nil }
@@ -187,7 +181,7 @@ import Testing
     }
 
     @Test func aMissingFileIsReported() async throws {
-        bench.source.content = .file(path: bench.folder.file("none"))
+        bench.source.path = bench.folder.file("none")
         #expect(try await bench.failure()?.message.contains("missing or damaged") ?? false)
     }
 

@@ -93,8 +93,6 @@ extension Request {
         var buffer = DirectoryBuffer(memory: memory, withAttributes: page.withAttributes)
         fill(&buffer)
         let bytes = buffer.bytes
-        answer(.listing(Array(bytes), withAttributes: page.withAttributes)) {
-            fuse_reply_buf($0, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
-        }
+        answer(.listing(Array(bytes), withAttributes: page.withAttributes)) { Self.send(bytes, to: $0) }
     }
 }

@@ -21,16 +21,6 @@ package struct Entry: Sendable, Hashable {
         self.entryTimeout = entryTimeout
     }
 
-    /// Returns a negative entry: it reports that the name does not exist, and may be cached for `timeout` seconds.
-    ///
-    /// The kernel does not cache an ENOENT reply, so that after one every further lookup of the name reaches the
-    /// filesystem.
-    package static func negative(timeout: Double) -> Entry {
-        Entry(
-            node: .none, attributes: Attributes(inode: 0, kind: .regular, permissions: 0), attributeTimeout: 0,
-            entryTimeout: timeout)
-    }
-
     var parameters: fuse_entry_param {
         var parameters = fuse_entry_param()
         parameters.ino = node.rawValue

@@ -39,11 +39,7 @@ extension Request {
         if let backing = open.backing {
             // libfuse before 3.17 has no field for the backing id, so the reply is encoded here.
             var out = open.answer(backing)
-            return answer(.open(open)) { request in
-                withUnsafeBytes(of: &out) { bytes in
-                    fuse_reply_buf(request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
-                }
-            }
+            return answer(.open(open)) { request in withUnsafeBytes(of: &out) { Self.send($0, to: request) } }
         }
         var info = open.fileInfo
         return answer(.open(open)) { fuse_reply_open($0, &info) }
@@ -53,9 +49,11 @@ extension Request {
     /// Fewer bytes mean the end of the file: the kernel then assumes that the file has become shorter, except on a
     /// handle with direct I/O. The corresponding C function is `fuse_reply_buf`.
     package consuming func reply(bytes: UnsafeRawBufferPointer) {
-        answer(.bytes(Array(bytes))) {
-            fuse_reply_buf($0, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
-        }
+        answer(.bytes(Array(bytes))) { Self.send(bytes, to: $0) }
+    }
+
+    static func send(_ bytes: UnsafeRawBufferPointer, to request: OpaquePointer) -> CInt {
+        fuse_reply_buf(request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
     }
 
     /// Replies to read with the bytes that `fill` writes into memory owned by the calling thread.
@@ -82,5 +80,35 @@ extension Request {
     package consuming func reply(statistics: FilesystemStatistics) {
         var status = statistics.cValue
         answer(.statistics(statistics)) { fuse_reply_statfs($0, &status) }
+    }
+}
+
+/// Replies to getxattr and listxattr.
+///
+/// Both requests have two forms, distinguished by `capacity`, the size of the caller's buffer: 0 requests the size of
+/// the result, any other value the result itself, or ERANGE if it does not fit.
+extension Request {
+    /// Replies with an attribute's value. The corresponding C functions are `fuse_reply_xattr` and `fuse_reply_buf`.
+    package consuming func reply(value: [UInt8], capacity: Int) {
+        if capacity == 0 {
+            answer(.size(value.count)) { fuse_reply_xattr($0, value.count) }
+        } else if value.count > capacity {
+            reply(error: .outOfRange)
+        } else {
+            answer(.bytes(value)) { request in value.withUnsafeBytes { Self.send($0, to: request) } }
+        }
+    }
+
+    /// Replies with an attribute's value in UTF-8, without a NUL at the end.
+    package consuming func reply(value: String, capacity: Int) { reply(value: Array(value.utf8), capacity: capacity) }
+
+    /// Replies with the names of all attributes; none of them may contain a NUL.
+    package consuming func reply(attributeNames names: [String], capacity: Int) {
+        var list: [UInt8] = []
+        for name in names {
+            list.append(contentsOf: name.utf8)
+            list.append(0)
+        }
+        reply(value: list, capacity: capacity)
     }
 }

@@ -1,6 +1,7 @@
 internal import CFuse
 import Glibc
-import SystemPackage
+import Synchronization
+package import SystemPackage
 
 /// A kernel request that must be answered by exactly one of the `reply` methods.
 ///
@@ -105,4 +106,100 @@ package struct Request: ~Copyable, Sendable {
         guard let request else { return }
         SessionCore.of(request).interrupts.interrupt(UInt64(UInt(bitPattern: data)))
     }
+}
+
+/// The number by which the kernel refers to an inode of this filesystem.
+///
+/// The filesystem chooses it in the reply to a lookup or to a listing with attributes, and receives it in every later
+/// request. It need not equal `Attributes.inode`. A number must not be reused for another file while the kernel may
+/// still refer to it, that is until `FilesystemOperations.forget(node:count:)` has subtracted every lookup.
+package struct NodeID: RawRepresentable, Sendable, Hashable {
+    package var rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// The root folder: FUSE_ROOT_ID of `fuse_lowlevel.h`. The kernel never looks it up.
+    package static let root = NodeID(rawValue: 1)
+
+    /// No node: a negative entry in a lookup reply, a name without attributes in a readdirplus reply.
+    static let none = NodeID(rawValue: 0)
+}
+
+/// The number of an open file or folder, chosen by the filesystem in its reply to open or opendir.
+package struct FileHandle: RawRepresentable, Sendable, Hashable {
+    package var rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// The caller of the system call behind a request. The corresponding C type is `struct fuse_ctx`.
+package struct Caller: Sendable, Hashable {
+    package var uid: UInt32
+    package var gid: UInt32
+    /// The calling *thread's* id, 0 if it is not visible in this process's PID namespace.
+    package var pid: Int32
+}
+
+/// A request that waits for its reply. A reply, an interrupt and the shutdown may compete for it; the first one to call
+/// `take()` gets the request, and answers it.
+///
+/// A filesystem whose requests wait stores these objects in tables of its own; a parked request occupies one small
+/// object and no thread. If the object is released before the request was taken, the reply is EIO.
+package final class ParkedRequest: Sendable {
+    private let slot: Mutex<Request?>
+    /// The request's `id`.
+    package let id: UInt64
+    package let caller: Caller
+
+    package init(_ request: consuming Request) {
+        id = request.id
+        caller = request.caller
+        slot = Mutex(request)
+    }
+
+    /// Returns the request to the first caller; `nil` to all others.
+    package func take() -> Request? { slot.withLock { $0.take() } }
+
+    /// Calls `handler` if the process that made the request is interrupted while the request waits; see
+    /// `Request.registerInterrupt(_:)`.
+    ///
+    /// The handler usually calls `take()`, removes the request from the filesystem's tables and replies EINTR. It is
+    /// called with no lock held, possibly before this method returns. It is not called if the request has been taken
+    /// already.
+    package func onInterrupt(_ handler: @escaping @Sendable () -> Void) {
+        let interrupted = slot.withLock { slot in
+            slot?.registerInterrupt(handler) ?? false
+        }
+        if interrupted { handler() }
+    }
+}
+
+/// A test double of the kernel. With it, a filesystem can be tested by calling its operations, with neither a mount nor
+/// libfuse.
+package protocol ReplyRecorder: AnyObject, Sendable {
+    /// Records a reply, and returns whether the kernel would accept it.
+    ///
+    /// - Parameter dropped: Whether the request was destroyed without a reply; `answer` is then EIO.
+    @discardableResult
+    func record(_ answer: RecordedAnswer, dropped: Bool) -> Bool
+
+    /// Registers a handler for an interrupt. Returns true if the caller was interrupted already.
+    func register(_ handler: @escaping @Sendable () -> Void) -> Bool
+}
+
+/// A reply as a `ReplyRecorder` gets it.
+package enum RecordedAnswer: Sendable, Equatable {
+    case done
+    case error(Errno)
+    case entry(Entry)
+    case attributes(Attributes, timeout: Double)
+    case open(OpenReply)
+    /// The reply to read, and to getxattr and listxattr with a capacity.
+    case bytes([UInt8])
+    /// The reply to getxattr and listxattr with capacity 0.
+    case size(Int)
+    case link(String)
+    case statistics(FilesystemStatistics)
+    /// Consecutive `struct fuse_dirent` or, with attributes, `struct fuse_direntplus`.
+    case listing([UInt8], withAttributes: Bool)
 }

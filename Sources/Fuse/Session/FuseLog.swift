@@ -1,6 +1,7 @@
 internal import CFuse
 internal import Dispatch
 import Glibc
+internal import Platform
 
 /// The messages of libfuse, which it writes to standard error.
 enum FuseLog {
@@ -28,23 +29,9 @@ enum FuseLog {
         guard original >= 0, capture >= 0, dup2(capture, STDERR_FILENO) >= 0 else { return (body(), "") }
         let result = body()
         dup2(original, STDERR_FILENO)
-        var text: [UInt8] = []
-        withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
-            var offset: off_t = 0
-            while true {
-                let count = pread(capture, buffer.baseAddress, buffer.count, offset)
-                guard count > 0 else { return }
-                text.append(contentsOf: buffer[..<count])
-                offset += off_t(count)
-            }
-        }
-        return (result, String(decoding: text, as: UTF8.self))
+        lseek(capture, 0, SEEK_SET)
+        return (result, String(decoding: readAll(capture) ?? [], as: UTF8.self))
     }
 
-    static func writeToStandardError(_ text: String) {
-        var text = text
-        text.withUTF8 { bytes in
-            _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count)
-        }
-    }
+    static func writeToStandardError(_ text: String) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) }
 }

@@ -265,11 +265,9 @@ package final class DaemonLink: Sendable {
     /// Makes a connection the current one, and sends the waiting requests on it.
     private func activate(_ connection: DaemonConnection, _ attempt: Int) {
         // Subscribe to events before listing the tasks, so that none is missed.
-        connection.send(.command, WireJSON.encode(Command.watch)) { _ in }
-        connection.send(.command, WireJSON.encode(Command.tasks)) { [weak self] result in
-            guard case .success(let frame) = result, frame.kind == .reply,
-                case .tasks(let tasks)? = WireJSON.decode(Reply.self, frame.payload)
-            else { return }
+        connection.send(.watch) { _ in }
+        connection.send(.tasks) { [weak self] result in
+            guard case .success(.tasks(let tasks)) = result else { return }
             self?.state.withLock { $0.observer }?.connected(tasks)
         }
         let tokens: [UInt64]? = state.withLock { state in

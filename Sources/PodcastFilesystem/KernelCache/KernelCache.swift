@@ -215,15 +215,18 @@ struct KernelCache: Sendable {
         // The size that the kernel had is forgotten with the node. If the kernel still knows the node, the next open
         // pushes the size once more.
         if let node = nodes[number], node.mode == .closed, !node.isPushing, node.answering == 0 { nodes[number] = nil }
-        if number.kind == .term { terms.forget(Int(number.row), count: lookups) }
-        if number.kind == .findTerm { findTerms.forget(Int(number.row), count: lookups) }
+        forgetTerm(number, lookups: lookups)
         if number.kind == .view { views.forget(number.view) }
     }
 
     /// Reverts a lookup whose reply the kernel rejected.
     mutating func abandonLookup(_ number: NodeNumber) {
-        if number.kind == .term { terms.forget(Int(number.row), count: 1) }
-        if number.kind == .findTerm { findTerms.forget(Int(number.row), count: 1) }
+        forgetTerm(number, lookups: 1)
+    }
+
+    private mutating func forgetTerm(_ number: NodeNumber, lookups: UInt64) {
+        if number.kind == .term { terms.forget(Int(number.row), count: lookups) }
+        if number.kind == .findTerm { findTerms.forget(Int(number.row), count: lookups) }
     }
 
     /// Records that an invalidation has been delivered, or cannot be.
@@ -307,4 +310,101 @@ extension KernelCache {
     /// Records that names may have changed in any folder, so that an open directory stream returns the new ones after
     /// rewinddir(3). Returns the invalidations of cached listings.
     mutating func namesChanged() -> [Invalidation] { directories.change().map { .data($0) } }
+}
+
+/// A log of the changes that the daemon reports, numbered in their order. It shows whether data read earlier is still
+/// current.
+struct ChangeLog: Sendable {
+    /// The maximum number of episodes recorded individually. A refresh of a feed with 100,000 items can
+    /// change all of them at once.
+    static let capacity = 4_096
+
+    /// The number of the last change.
+    private(set) var last: UInt64 = 0
+    /// The number of each episode's last change.
+    private var episodes: [EpisodeID: UInt64] = [:]
+    /// The last change whose individual record was dropped: any episode may have changed up to this change.
+    private var dropped: UInt64 = 0
+
+    /// Records a change that is not specific to an episode.
+    mutating func add() { last += 1 }
+
+    mutating func add(_ episode: EpisodeID) {
+        last += 1
+        if episodes.count >= Self.capacity {
+            dropped = last - 1
+            episodes = [:]
+        }
+        episodes[episode] = last
+    }
+
+    func hasChanged(_ episode: EpisodeID, since change: UInt64) -> Bool { episodes[episode, default: dropped] > change }
+}
+
+/// The times at which episodes were last opened or closed in this mount, in seconds since 1970. Reported as `st_atime`.
+struct AccessTimes: Sendable {
+    /// The number of entries from which on a table is pruned.
+    private static let capacity = 4_096
+    /// The maximum time in seconds from an open until the library has recorded it.
+    private static let libraryDelay: Int64 = 60
+
+    /// The number of changes of access times so far.
+    private(set) var changes: UInt64 = 0
+    private var times: [EpisodeID: Int64] = [:]
+    /// For each episode, the time of the last open that was reported to the daemon.
+    private var reported: [EpisodeID: Int64] = [:]
+    /// The time of the last pruning, in seconds since 1970. A second one in the same second would remove nothing, and
+    /// a program that opens thousands of episodes in a minute would cause one with every open.
+    private var pruned: Int64 = 0
+
+    subscript(episode: EpisodeID) -> Int64? { times[episode] }
+
+    /// Sets the access time of an episode.
+    ///
+    /// - Returns: Whether the time has changed.
+    mutating func set(_ episode: EpisodeID, to now: Int64) -> Bool {
+        guard times[episode] != now else { return false }
+        prune(at: now)
+        times[episode] = now
+        changes += 1
+        return true
+    }
+
+    /// Records an open, and returns whether to report it to the daemon. At most one open per second and episode is
+    /// reported, because the library records whole seconds.
+    mutating func report(openOf episode: EpisodeID, at now: Int64) -> Bool {
+        prune(at: now)
+        return reported.updateValue(now, forKey: episode) != now
+    }
+
+    /// Removes the times older than `libraryDelay`, and the reported opens of earlier seconds.
+    private mutating func prune(at now: Int64) {
+        guard max(times.count, reported.count) >= Self.capacity, pruned != now else { return }
+        pruned = now
+        times = times.filter { $0.value + Self.libraryDelay > now }
+        reported = reported.filter { $0.value == now }
+    }
+}
+
+/// The former names of renamed episodes. A lookup of such a name finds the episode as long as it is open, since a
+/// player may reopen the path that it is playing.
+struct FormerNames: Sendable {
+    private struct Key: Sendable, Hashable {
+        var show: ShowID
+        /// The name's bytes, because the kernel compares names byte by byte.
+        var name: [UInt8]
+    }
+
+    /// The number of names from which on `add` removes the names of closed episodes.
+    private static let capacity = 1_024
+
+    private var nodes: [Key: NodeNumber] = [:]
+
+    /// Returns the node that had this name; `nil` if there is none.
+    func node(named name: String, of show: ShowID) -> NodeNumber? { nodes[Key(show: show, name: Array(name.utf8))] }
+
+    mutating func add(_ name: String, of show: ShowID, node: NodeNumber, isOpen: (NodeNumber) -> Bool) {
+        if nodes.count >= Self.capacity { nodes = nodes.filter { isOpen($0.value) } }
+        nodes[Key(show: show, name: Array(name.utf8))] = node
+    }
 }

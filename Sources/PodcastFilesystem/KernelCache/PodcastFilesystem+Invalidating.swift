@@ -1,4 +1,4 @@
-internal import Fuse
+package import Fuse
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
@@ -72,4 +72,24 @@ extension PodcastFilesystem {
         guard let place = try? library.place(of: episode) else { return }
         send(state.withLock { $0.kernel.entries(of: place) })
     }
+}
+
+/// The sender of invalidations of the kernel's caches; see `Invalidator`.
+package protocol ChangeNotifier: Sendable {
+    func invalidateAttributes(_ node: NodeID, then completion: (@Sendable () -> Void)?)
+    /// Invalidates attributes for a reply that waits for the invalidation. Sends the message on the calling thread if
+    /// possible.
+    func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)?)
+    func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)?)
+    func invalidateEntry(parent: NodeID, name: String, then completion: (@Sendable () -> Void)?)
+}
+
+extension Invalidator: ChangeNotifier {}
+
+/// A notification that invalidates a cache of the kernel.
+enum Invalidation: Sendable, Hashable {
+    case attributes(NodeNumber)
+    /// The cached pages of a file, or the cached listing of a folder.
+    case data(NodeNumber)
+    case entry(parent: NodeNumber, name: String)
 }

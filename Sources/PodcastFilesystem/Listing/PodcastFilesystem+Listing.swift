@@ -28,12 +28,7 @@ extension PodcastFilesystem {
 
     /// Returns a folder's snapshot after the daemon's response to `commandBeforeListing`.
     private func listed(_ number: NodeNumber, by result: Result<Frame, Failure>) throws -> FolderSnapshot? {
-        let frame: Frame
-        switch result {
-        case .success(let answer): frame = answer
-        case .failure(let failure): throw Self.errno(of: failure)
-        }
-        switch WireJSON.decode(Reply.self, frame.payload) {
+        switch try result.reply() {
         case .foundFolders(let folders):
             state.withLock { $0.kernel.terms.set(found: folders, by: Int(number.row)) }
         case .done: break

@@ -67,11 +67,9 @@ extension PodcastFilesystem {
             }
             let waiting = ParkedRequest(request)
             send(.command, WireJSON.encode(command), for: waiting) { result in
-                guard let request = waiting.take() else { return }
-                if let error = Self.error(of: command, result) {
-                    request.reply(error: error)
-                } else {
-                    request.replyDone()
+                waiting.answerError {
+                    try Self.check(result.reply(), to: command)
+                    waiting.take()?.replyDone()
                 }
             }
         } catch {
@@ -79,20 +77,14 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the error of a command; `nil` after a success.
-    private static func error(of command: Command, _ result: Result<Frame, Failure>) -> Errno? {
-        switch result {
-        case .success(let frame):
-            // An action with problems and no success, or a refresh without a success, is an error.
-            switch WireJSON.decode(Reply.self, frame.payload) {
-            case .acted(count: 0, let problems) where !problems.isEmpty: .resourceBusy
-            // A refresh of all shows succeeds if there are no shows.
-            case .refreshed([]) where command == .refresh(podcasts: []): nil
-            case .refreshed(let results) where results.allSatisfy({ $0.error != nil }): .ioError
-            case nil: .ioError
-            default: nil
-            }
-        case .failure(let failure): errno(of: failure)
+    /// Throws an error for an action with problems and no success, and for a refresh without a success.
+    private static func check(_ reply: Reply, to command: Command) throws {
+        switch reply {
+        case .acted(count: 0, let problems) where !problems.isEmpty: throw Errno.resourceBusy
+        // A refresh of all shows succeeds if there are no shows.
+        case .refreshed([]) where command == .refresh(podcasts: []): break
+        case .refreshed(let results) where results.allSatisfy({ $0.error != nil }): throw Errno.ioError
+        default: break
         }
     }
 }

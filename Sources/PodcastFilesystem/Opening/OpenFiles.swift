@@ -1,5 +1,5 @@
-internal import Fuse
-internal import SystemPackage
+package import Fuse
+package import SystemPackage
 internal import Transfers
 
 /// The table of open files and folders by handle. It also stores the cache file that all handles of a node share.
@@ -94,3 +94,12 @@ struct BackedFile: Sendable {
         (self.backing, self.reader, self.name, self.total) = (backing, reader, name, total)
     }
 }
+
+/// The registration of files with the kernel for passthrough.
+package protocol BackingFileRegistry: Sendable {
+    /// Registers a file; returns `nil` if the kernel does not accept it. Called with a lock held, so it must neither
+    /// block nor call the filesystem.
+    func register(_ file: FileDescriptor) -> BackingFile?
+}
+
+extension BackingFiles: BackingFileRegistry {}

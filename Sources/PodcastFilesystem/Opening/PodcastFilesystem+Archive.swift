@@ -28,10 +28,7 @@ extension PodcastFilesystem {
         let waiting = ParkedRequest(request)
         answerInterrupt(of: waiting)
         openArchived(opening, for: waiting) { [self] file in
-            push(opening.size, of: opening.number) { [self] isInvalidated in
-                guard let request = waiting.take() else { return }
-                reply(request, file, opening.preference, isInvalidated: isInvalidated)
-            }
+            pushAndOpen(waiting, file, opening.preference, size: opening.size)
         }
     }
 
@@ -56,9 +53,9 @@ extension PodcastFilesystem {
         let episode = opening.number.episode
         sendPart(.command, WireJSON.encode(Command.examineArchived(episode: episode)), for: waiting) { [self] result in
             invalidateName(ofEpisode: episode)
-            switch result {
-            case .success: waiting.take()?.reply(error: .staleNFSFileHandle)
-            case .failure(let failure): waiting.take()?.reply(error: Self.errno(of: failure))
+            waiting.answerError {
+                _ = try result.reply()
+                throw Errno.staleNFSFileHandle
             }
         }
     }

@@ -56,7 +56,7 @@ extension PodcastFilesystem {
 
     /// Answers an open once the kernel has the size, or once its cached attributes are invalidated, so that the next
     /// fstat(2) requests the size.
-    private func pushAndOpen(
+    func pushAndOpen(
         _ waiting: ParkedRequest, _ file: OpenFile, _ preference: HandleMode.Preference, size: Int64
     ) {
         push(size, of: file.number) { [self] isInvalidated in
@@ -88,15 +88,8 @@ extension PodcastFilesystem {
     ) {
         let waiting = ParkedRequest(request)
         send(.open, OpenRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
-            switch result {
-            case .success(let frame):
-                guard let grant = Grant(payload: frame.payload) else {
-                    waiting.take()?.reply(error: .ioError)
-                    return
-                }
-                opened(number, as: kind, flags: flags, grant, replacing: shownSize, waiting)
-            case .failure(let failure):
-                waiting.take()?.reply(error: Self.errno(of: failure))
+            waiting.answerError {
+                opened(number, as: kind, flags: flags, try result.grant(), replacing: shownSize, waiting)
             }
         }
     }
@@ -108,40 +101,25 @@ extension PodcastFilesystem {
     ) {
         let waiting = ParkedRequest(request)
         send(.command, WireJSON.encode(Command.asset(kind, id: number.row)), for: waiting) { [self] result in
-            switch result {
-            case .success(let frame):
-                guard case .asset(let name, _)? = WireJSON.decode(Reply.self, frame.payload),
-                    name == kind.fileName(number.row),
-                    let content = kind == .stream
-                        ? streamContent(of: number) : GeneratedContent.file(options.assets.appending(name))
-                else {
-                    waiting.take()?.reply(error: .ioError)
-                    return
+            waiting.answerError {
+                let content: GeneratedContent
+                if case .failure(let failure) = result {
+                    // The reason is set before the reply, since a program may read it (the extended attribute
+                    // `user.podfs.error`) as soon as its open fails.
+                    assetFailures.set(failure.message, of: number)
+                    let chapters = kind == .chapters ? ChaptersFile(node: number, mount: self) : nil
+                    guard let known = try? chapters?.contentWithoutServer() else { throw failure }
+                    content = known
+                } else {
+                    guard case .asset(let name, _) = try result.reply(), name == kind.fileName(number.row),
+                        let fetched = kind == .stream
+                            ? streamContent(of: number) : GeneratedContent.file(options.assets.appending(name))
+                    else { throw Errno.ioError }
+                    assetFailures.set(nil, of: number)
+                    content = fetched
                 }
-                assetFailures.set(nil, of: number)
-                open(number, content, preference, waiting)
-            case .failure(let failure):
-                // The reason is set before the reply, since a program may read it (the extended attribute
-                // `user.podfs.error`) as soon as its open fails.
-                assetFailures.set(failure.message, of: number)
-                guard kind == .chapters,
-                    let content = try? ChaptersFile(node: number, mount: self).contentWithoutServer()
-                else {
-                    waiting.take()?.reply(error: Self.errno(of: failure))
-                    return
-                }
-                open(number, content, preference, waiting)
+                pushAndOpen(waiting, OpenFile(number: number, content: content), preference, size: content.size)
             }
-        }
-    }
-
-    /// Answers a parked open with generated content, after its size has been pushed to the kernel.
-    private func open(
-        _ number: NodeNumber, _ content: GeneratedContent, _ preference: HandleMode.Preference, _ waiting: ParkedRequest
-    ) {
-        push(content.size, of: number) { [self] _ in
-            guard let request = waiting.take() else { return }
-            reply(request, OpenFile(number: number, content: content), preference)
         }
     }
 
@@ -317,5 +295,26 @@ extension PodcastFilesystem {
         // The lease is released first, because the daemon may remove the file once it has been notified of the close.
         file.media.withLock { $0.reader = nil }
         link.post(.close, file.number.episode.payload)
+    }
+}
+
+// Episodes that are streams. The file of such an episode is a playlist with the stream's URL.
+extension PodcastFilesystem {
+    /// Returns the next step of an open of a stream's playlist, which is to ask the daemon to check the stream's URL.
+    /// Throws EACCES if the caller may not open the playlist.
+    func openingOfStream(_ node: NodeNumber, by caller: Caller) throws -> Opening {
+        if isIndexer(caller.pid) { throw Errno.permissionDenied }
+        // The URL in the playlist may contain a secret of the user who owns the mount.
+        if !mayControl(caller.uid), caller.uid != 0, let episode = try library.episode(id: node.episode),
+            try library.podcast(id: episode.podcast)?.hasCredentials ?? false
+        {
+            throw Errno.permissionDenied
+        }
+        return .requestAsset(.stream, .direct)
+    }
+
+    func streamContent(of node: NodeNumber) -> GeneratedContent? {
+        guard let episode = try? library.episode(id: node.episode), episode.isStream else { return nil }
+        return GeneratedContent(episode.streamContent)
     }
 }

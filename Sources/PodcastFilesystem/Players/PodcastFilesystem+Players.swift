@@ -17,10 +17,7 @@ extension PodcastFilesystem {
                 report: { [weak self] report, answer in
                     guard let self else { return answer(nil) }
                     link.send(.command, WireJSON.encode(Command.report(report))) { result in
-                        guard case .success(let frame) = result, frame.kind == .reply,
-                            case .listening(let resume)? = WireJSON.decode(Reply.self, frame.payload)
-                        else { return answer(nil) }
-                        answer(resume)
+                        answer((try? result.reply().listening) ?? nil)
                     }
                 }))
         players.withLock { $0 = watch }

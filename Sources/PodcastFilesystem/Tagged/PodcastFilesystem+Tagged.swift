@@ -46,16 +46,11 @@ extension PodcastFilesystem {
         case .open(let file, _): findAudio(PendingOriginal(file, self), for: number, waiting)
         case .requestOpen(_, let kind):
             sendPart(.open, OpenRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
-                switch result {
-                case .success(let frame):
-                    guard let grant = Grant(payload: frame.payload) else {
-                        waiting.take()?.reply(error: .ioError)
-                        return
-                    }
+                waiting.answerError {
+                    let grant = try result.grant()
                     let medium = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
                     let file = openFile(medium, as: kind, flags: flags, grant)
                     findAudio(PendingOriginal(file, self), for: number, waiting)
-                case .failure(let failure): waiting.take()?.reply(error: Self.errno(of: failure))
                 }
             }
         case .openArchived(let opening):
@@ -87,13 +82,10 @@ extension PodcastFilesystem {
                 episode: number.episode, generation: original.file.medium.generation, range: range, takesHead: true,
                 kind: .probe)
             sendPart(.read, read.payload, for: waiting) { [self, search] result in
-                do throws(Errno) {
-                    let bytes = try bytes(in: result, of: original.file, range)
+                waiting.answerError {
                     var search = search
-                    search.receive(bytes)
+                    search.receive(try bytes(in: result.grant(), of: original.file, range))
                     findAudio(search, original, for: number, waiting)
-                } catch {
-                    waiting.take()?.reply(error: error)
                 }
             }
         }
@@ -101,17 +93,12 @@ extension PodcastFilesystem {
 
     /// Applies the daemon's response to a read request, and returns the bytes of `range`.
     private func bytes(
-        in result: Result<Frame, Failure>, of file: OpenFile, _ range: Range<Int64>
+        in grant: Grant, of file: OpenFile, _ range: Range<Int64>
     ) throws(Errno) -> [UInt8] {
-        switch result {
-        case .success(let frame):
-            guard let grant = Grant(payload: frame.payload) else { throw .ioError }
-            guard grant.generation == file.medium.generation else { throw .staleNFSFileHandle }
-            try apply(grant, to: file)
-            guard let bytes = presentBytes(of: file, range) else { throw .ioError }
-            return bytes
-        case .failure(let failure): throw Self.errno(of: failure)
-        }
+        guard grant.generation == file.medium.generation else { throw .staleNFSFileHandle }
+        try apply(grant, to: file)
+        guard let bytes = presentBytes(of: file, range) else { throw .ioError }
+        return bytes
     }
 
     /// Makes the tag, and has the daemon record the version unless it is recorded already.
@@ -120,7 +107,7 @@ extension PodcastFilesystem {
     private func tag(
         _ original: PendingOriginal, skipping skipped: Int64?, for number: NodeNumber, _ waiting: ParkedRequest
     ) {
-        do {
+        waiting.answerError {
             let tag =
                 try skipped.map { try makeTag(of: number.episode, skipped: $0) }
                 ?? ReplacementTag([], picture: nil, skipped: 0)
@@ -135,18 +122,11 @@ extension PodcastFilesystem {
                 episode: number.episode, rendition: content.rendition, tagSize: content.tagSize,
                 fingerprint: content.fingerprint, skipped: content.skipped, total: content.total)
             sendPart(.command, WireJSON.encode(command), for: waiting) { [self] result in
-                switch result {
-                case .success(let frame):
-                    guard case .taggedFile(let version)? = WireJSON.decode(Reply.self, frame.payload) else {
-                        waiting.take()?.reply(error: .ioError)
-                        return
-                    }
+                waiting.answerError {
+                    guard case .taggedFile(let version) = try result.reply() else { throw Errno.ioError }
                     finish(original, tag, version: version, for: number, waiting)
-                case .failure(let failure): waiting.take()?.reply(error: Self.errno(of: failure))
                 }
             }
-        } catch {
-            waiting.take()?.reply(error: Self.errno(of: error))
         }
     }
 

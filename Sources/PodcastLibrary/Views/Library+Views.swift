@@ -58,15 +58,15 @@ extension Library {
         }
     }
 
-    /// Returns the tracks of a view's episodes, for its playlist.
-    package func tracks(of view: ViewID) throws -> [EpisodeID: Track] {
+    /// Returns the names, titles and durations of these episodes.
+    package func tracks(of episodes: [EpisodeID]) throws -> [EpisodeID: Track] {
         try query { db in
             let rows = try Row.fetchCursor(
                 db.cachedStatement(
                     sql: """
                         SELECT e.id, e.name, e.title, e.duration
-                        FROM view_episode v CROSS JOIN episode e ON e.id = v.episode WHERE v.view = ?
-                        """), arguments: [view])
+                        FROM json_each(?) j CROSS JOIN episode e ON e.id = j.value
+                        """), arguments: ["[\(episodes.map(\.description).joined(separator: ","))]"])
             var tracks: [EpisodeID: Track] = [:]
             while let row = try rows.next() {
                 let id: EpisodeID = row[0]

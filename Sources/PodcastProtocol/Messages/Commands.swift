@@ -231,6 +231,7 @@ extension Reply {
     package var found: (shows: [FoundShow], problems: [String])? {
         if case .found(let shows, let problems) = self { (shows, problems) } else { nil }
     }
+    package var listening: Double?? { if case .listening(let resume) = self { .some(resume) } else { nil } }
     package var adopted: String? { if case .adopted(let path) = self { path } else { nil } }
     package var sync: SyncStatus? { if case .sync(let status) = self { status } else { nil } }
 }
@@ -338,5 +339,117 @@ package enum WireJSON {
     /// Decodes a message; `nil` if it is malformed.
     package static func decode<Value: Decodable>(_ type: Value.Type, _ payload: [UInt8]) -> Value? {
         try? JSONDecoder().decode(type, from: Data(payload))
+    }
+}
+
+/// A show in a list of subscriptions.
+package struct ImportItem: Sendable, Codable, Equatable {
+    package var url: String
+    /// The show's title and website according to the list. Both are used until the feed is fetched. If the feed has no
+    /// title, this title is used afterwards too.
+    package var title: String?
+    package var link: String?
+    /// The folders of the list that contain the show.
+    package var folders: [String]?
+
+    package init(url: String, title: String? = nil, link: String? = nil, folders: [String]? = nil) {
+        self.url = url
+        self.title = title
+        self.link = link
+        self.folders = folders
+    }
+}
+
+/// The result of importing a show.
+package enum ImportResult: Sendable, Codable, Equatable {
+    case added(name: String, episodes: Int)
+    /// The show was already subscribed.
+    case known(name: String)
+    /// The show is subscribed, without episodes until a refresh succeeds.
+    case kept(name: String, error: String)
+    /// The show is not subscribed: for example, the address is not that of a show, the feed is gone (410), or the
+    /// daemon rejected the command.
+    case refused(error: String)
+}
+
+/// The copy of a file, stored in the uploads folder, and the file's description for the server.
+package struct SnapshotFile: Sendable, Codable, Equatable {
+    /// The name in the uploads folder. The client holds a lock on the copy until it gets a response.
+    package var file: String
+    /// The name of the original file.
+    package var name: String
+    /// The media type.
+    package var type: String?
+
+    package init(file: String, name: String, type: String? = nil) {
+        self.file = file
+        self.name = name
+        self.type = type
+    }
+}
+
+/// A request to publish an episode.
+package struct PublishRequest: Sendable, Codable, Equatable {
+    /// The URL of the server, including user info.
+    package var url: String
+    package var title: String
+    package var description: String?
+    package var media: SnapshotFile
+    package var image: SnapshotFile?
+
+    package init(
+        url: String, title: String, description: String? = nil, media: SnapshotFile, image: SnapshotFile? = nil
+    ) {
+        self.url = url
+        self.title = title
+        self.description = description
+        self.media = media
+        self.image = image
+    }
+}
+
+/// A search result: a show as a catalogue (a podcast directory) describes it. Texts are single lines without control
+/// characters; addresses are http or https.
+package struct FoundShow: Sendable, Codable, Equatable {
+    package var title: String
+    package var author: String?
+    /// The feed's address, for subscribing. Catalogues (podcast directories) list no credentials, so the address can be
+    /// displayed unchanged.
+    package var url: String
+    /// The address of the largest artwork offered.
+    package var artwork: String?
+    /// The number of episodes.
+    package var episodes: Int?
+    /// The address of the show's web page, on the catalogue's site or its own.
+    package var link: String?
+    /// The name of the show's folder; `nil` if the show is not subscribed.
+    package var subscribed: String?
+    /// The address space of the catalogue's server: the internet, a local network or this computer. The addresses that
+    /// the catalogue supplies may not be in a more private one.
+    package var space: AddressSpace?
+
+    package init(
+        title: String, author: String? = nil, url: String, artwork: String? = nil, episodes: Int? = nil,
+        link: String? = nil, subscribed: String? = nil
+    ) {
+        self.title = title
+        self.author = author
+        self.url = url
+        self.artwork = artwork
+        self.episodes = episodes
+        self.link = link
+        self.subscribed = subscribed
+    }
+}
+
+/// A search result that the daemon has stored in the library. A mount lists the show in the search's folder.
+package struct FoundFolder: Sendable, Codable, Equatable {
+    package var podcast: ShowID
+    /// The name of the show's folder.
+    package var name: String
+
+    package init(podcast: ShowID, name: String) {
+        self.podcast = podcast
+        self.name = name
     }
 }

@@ -27,7 +27,7 @@ package enum Daemon {
         // One lock per folder: another installation may share only one of the two folders, and neither folder may have
         // two writers.
         let locks = try [paths.data, paths.cache].map { folder in
-            guard let lock = try FolderLease(folder: folder) else {
+            guard let lock = try FolderLock(folder: folder) else {
                 throw Problem(description: "another daemon already serves \(folder)")
             }
             return lock

@@ -107,7 +107,7 @@ final class Uploads: ServicePart {
             return nil
         }
         var source = UploadSource(
-            key: upload.id, url: upload.url, content: .file(path: path), size: upload.size,
+            key: upload.id, url: upload.url, path: path, size: upload.size,
             idempotencyKey: upload.idempotencyKey)
         source.contentType = upload.media.type
         source.form = [FormPart(name: "title", content: .text(upload.title))]

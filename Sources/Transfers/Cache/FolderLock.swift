@@ -19,6 +19,9 @@ package final class FolderLock: Sendable {
         }
     }
 
+    /// Acquires the lock of a folder that the daemon writes, as above.
+    package convenience init?(folder: String) throws { try self.init(file: FilePath(folder + "/daemon.lock")) }
+
     deinit {
         // A child process has a copy of the descriptor until it executes its program. Until then, closing only this
         // descriptor would not release the lock.

@@ -67,7 +67,7 @@ extension EasyHandle {
     }
 
     /// Sets the callbacks that read the body. Their context is an unretained pointer to this object, as for the other
-    /// callbacks. It stays valid, because the `MultiHandle` retains this object during the transfer and `deinit` cleans
+    /// callbacks. It stays valid, because `Exchanges` retains this object during the transfer and `deinit` cleans
     /// up the handle. This object retains the body.
     private func setBodyCallbacks() {
         let handle = pointer
@@ -109,15 +109,11 @@ extension EasyHandle {
 
     /// The number of body bytes that were sent.
     var bytesSent: Int64 {
-        var value: curl_off_t = 0
-        ccurl_get_offset(pointer, CURLINFO_SIZE_UPLOAD_T, &value)
-        return Int64(value)
+        offset(CURLINFO_SIZE_UPLOAD_T)
     }
 
     /// Whether any part of the request was sent.
     var hasSentRequest: Bool {
-        var value = 0
-        ccurl_get_long(pointer, CURLINFO_REQUEST_SIZE, &value)
-        return value > 0
+        integer(CURLINFO_REQUEST_SIZE) > 0
     }
 }

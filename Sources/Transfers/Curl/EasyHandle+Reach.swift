@@ -69,21 +69,18 @@ extension EasyHandle {
         if code.mayBeRefusal, let refusal = trail.refusal { return (refusal, false) }
         if code.isCertificateFailure { return certificateFailure() }
         if answeredWithoutHead(code) {
-            var connections = 0
-            ccurl_get_long(pointer, CURLINFO_NUM_CONNECTS, &connections)
             // On a reused connection the bytes may be left over from an earlier response, so a retry may help.
-            return (TransferError(.unusable, "the server's answer has no head (HTTP/0.9)"), connections == 0)
+            return (
+                TransferError(.unusable, "the server's answer has no head (HTTP/0.9)"),
+                integer(CURLINFO_NUM_CONNECTS) == 0
+            )
         }
         if code == .outOfMemory, isReceivingHead { return (CurlCode.headTooLarge, false) }
         return code.failure
     }
 
     /// Whether bytes of the response have arrived, but not its whole head.
-    private var isReceivingHead: Bool {
-        var start: curl_off_t = 0
-        ccurl_get_offset(pointer, CURLINFO_STARTTRANSFER_TIME_T, &start)
-        return start > 0 && !hasReportedHead
-    }
+    private var isReceivingHead: Bool { offset(CURLINFO_STARTTRANSFER_TIME_T) > 0 && !hasReportedHead }
 
     /// Whether the response did not start with an HTTP/1 head. curl has the same code for that and for an unsupported
     /// scheme.
@@ -93,9 +90,98 @@ extension EasyHandle {
     }
 
     /// The current URL as curl gives it, after redirects.
-    var effectiveURL: String? {
-        var address: UnsafeMutablePointer<CChar>?
-        ccurl_get_string(pointer, CURLINFO_EFFECTIVE_URL, &address)
-        return address.map { String(cString: $0) }
+    var effectiveURL: String? { text(CURLINFO_EFFECTIVE_URL) }
+
+    // MARK: curl_easy_getinfo(3), with 0 and `nil` for what curl does not know
+
+    func integer(_ info: CURLINFO) -> Int {
+        var value = 0
+        ccurl_get_long(pointer, info, &value)
+        return value
+    }
+
+    func offset(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        ccurl_get_offset(pointer, info, &value)
+        return Int64(value)
+    }
+
+    private func text(_ info: CURLINFO) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        ccurl_get_string(pointer, info, &value)
+        return value.map { String(cString: $0) }
+    }
+}
+
+// The state of a running transfer's connection.
+extension EasyHandle {
+    /// Whether the server has closed its side of the connection. Bytes that it sent before the close can still be read.
+    /// While curl cannot send, because the server's receive window is closed, curl does not notice the close itself.
+    var peerHasClosed: Bool {
+        guard let socket = connectedSocket else { return false }
+        var entry = pollfd(fd: socket, events: Self.readSideClosed, revents: 0)
+        return poll(&entry, 1, 0) > 0 && entry.revents & Self.readSideClosed != 0
+    }
+
+    /// POLLRDHUP of <bits/poll.h>, which Glibc's module omits.
+    private static let readSideClosed: Int16 = 0x2000
+
+    /// The local address of the connection; `nil` while there is none.
+    var localAddress: NetworkAddress? { text(CURLINFO_LOCAL_IP).flatMap { NetworkAddress($0) } }
+
+    /// The descriptor of the connection, found by its two ports, since CURLINFO_ACTIVESOCKET returns it only after the
+    /// end of a transfer.
+    private var connectedSocket: Int32? {
+        let (local, remote) = (integer(CURLINFO_LOCAL_PORT), integer(CURLINFO_PRIMARY_PORT))
+        return local > 0 && remote > 0 ? OpenSockets.connected(from: local, to: remote) : nil
+    }
+}
+
+// Verification of certificates.
+extension EasyHandle {
+    func configureAuthorities() {
+        ccurl_set_string(pointer, CURLOPT_CAINFO, network.authorities.bundle)
+        ccurl_set_string(pointer, CURLOPT_CAPATH, network.authorities.folder)
+    }
+
+    /// Returns the error of an exchange that ended because the certificate of the server or the proxy was rejected.
+    func certificateFailure() -> (error: TransferError, isTransient: Bool) {
+        // There is advice if the system has no CA certificates. A retry succeeds once they are installed.
+        if let advice = network.authorities.advice {
+            return (TransferError(.unreachable, advice, isCertificate: true), true)
+        }
+        let proxy = integer(CURLINFO_PROXY_SSL_VERIFYRESULT)
+        let owner = proxy != 0 ? "the proxy" : hop?.host ?? "the server"
+        let rejection = CertificateRejection(verifyResult: proxy != 0 ? proxy : integer(CURLINFO_SSL_VERIFYRESULT))
+        let advice = rejection.isUnknownAuthority ? network.authorities.adviceOnUnknownAuthority : nil
+        let reason = rejection.reason + (advice.map { "; " + $0 } ?? "")
+        let message = "the certificate of \(owner) is not trusted: \(reason)"
+        return (TransferError(.unreachable, message, isCertificate: true), false)
+    }
+}
+
+/// The reason why a server's or a proxy's certificate was rejected.
+struct CertificateRejection: Equatable {
+    let reason: String
+    /// Whether no known authority has signed the certificate, directly or through others.
+    let isUnknownAuthority: Bool
+
+    /// - Parameter result: The result of OpenSSL's verification (X509_STORE_CTX_get_error(3)).
+    init(verifyResult result: Int) {
+        isUnknownAuthority = [2, 19, 20, 21, 27].contains(result)
+        reason =
+            switch result {
+            // 0 (X509_V_OK), 1 (X509_V_ERR_UNSPECIFIED): the chain is valid, but libcurl, which compares the names
+            // itself, has found no match. 62, 64: OpenSSL has found none (X509_V_ERR_HOSTNAME_MISMATCH,
+            // X509_V_ERR_IP_ADDRESS_MISMATCH).
+            case 0, 1, 62, 64: "it is for another host"
+            case 9: "it is not valid yet, or the clock of this computer is wrong"
+            case 10: "it has expired, or the clock of this computer is wrong"
+            case 18: "it is self-signed; transfers.ca_file can add it"
+            case 2, 19, 20, 21, 27: "its authority is not known here; transfers.ca_file can add it"
+            case 23: "it is revoked"
+            case 66, 67, 68: "its key or its signature is too weak"
+            default: "OpenSSL's verification error \(result)"
+            }
     }
 }

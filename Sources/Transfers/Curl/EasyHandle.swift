@@ -12,7 +12,7 @@ protocol EasyHandleReceiver: AnyObject {
 /// One HTTP exchange, over libcurl's easy interface.
 ///
 /// Confined to the engine's thread. curl's callbacks get an unretained pointer to this object as their context. The
-/// pointer is valid in every callback: a transfer only runs in a `MultiHandle`, which retains this object meanwhile,
+/// pointer is valid in every callback: a transfer only runs in a `Exchanges`, which retains this object meanwhile,
 /// and `deinit` cleans up curl's handle.
 final class EasyHandle {
     /// The result of processing a piece of the body.
@@ -60,7 +60,7 @@ final class EasyHandle {
     }
 
     /// curl's handle.
-    let raw: OpaquePointer
+    let pointer: UnsafeMutableRawPointer
     weak var receiver: (any EasyHandleReceiver)?
     /// The body of a PUT or PATCH; curl's callbacks access it through this handle.
     let body: UploadBody?
@@ -111,9 +111,9 @@ final class EasyHandle {
     private static let maxRedirects = 10
 
     /// - Parameter idle: A surrendered handle, owned by this object from now on.
-    init?(_ request: Request, in network: NetworkConfiguration, reusing idle: OpaquePointer? = nil) {
-        guard CurlGlobal.isReady, let handle = idle ?? curl_easy_init().map({ OpaquePointer($0) }) else { return nil }
-        raw = handle
+    init?(_ request: Request, in network: NetworkConfiguration, reusing idle: UnsafeMutableRawPointer? = nil) {
+        guard CurlGlobal.isReady, let handle = idle ?? curl_easy_init() else { return nil }
+        pointer = handle
         self.network = network
         reach = ReachTrail(policy: network.reach, limit: request.reach)
         trail = reach
@@ -128,7 +128,7 @@ final class EasyHandle {
     }
 
     deinit {
-        if !isSurrendered { Self.discard(raw) }
+        if !isSurrendered { curl_easy_cleanup(pointer) }
         curl_slist_free_all(fieldList)
         curl_slist_free_all(resolved)
         if let form { curl_mime_free(form) }
@@ -137,20 +137,16 @@ final class EasyHandle {
     /// Refuses the request or the response for this reason, whatever curl reports.
     func reject(_ error: TransferError) { rejection = rejection ?? error }
 
-    static func discard(_ raw: OpaquePointer) { curl_easy_cleanup(UnsafeMutableRawPointer(raw)) }
-
     /// Resets curl's handle and surrenders it for reuse, since creating one takes longer than all other work for a
     /// small response. Call after the transfer has ended and was removed; this object no longer uses the handle.
     ///
     /// - Returns: `nil` if the handle is not reusable, since its request was not plain.
-    func surrender() -> OpaquePointer? {
+    func surrender() -> UnsafeMutableRawPointer? {
         guard !isSurrendered, isPlain else { return nil }
         isSurrendered = true
         curl_easy_reset(pointer)
-        return raw
+        return pointer
     }
-
-    var pointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(raw) }
 
     private func configure(_ request: Request) {
         let handle = pointer
@@ -322,8 +318,7 @@ final class EasyHandle {
     }
 
     private func finishHead() {
-        var status = 0
-        ccurl_get_long(pointer, CURLINFO_RESPONSE_CODE, &status)
+        let status = integer(CURLINFO_RESPONSE_CODE)
         head.status = status
         // Skip interim responses.
         if status < 200 { return }
@@ -375,4 +370,31 @@ final class EasyHandle {
         isPaused = false
         curl_easy_pause(pointer, CURLPAUSE_CONT)
     }
+}
+
+/// A user name and a password for one origin: scheme, host and port (RFC 6454 §4).
+///
+/// They are sent with the first request, as Basic (RFC 7617), because asking the server for its authentication schemes
+/// would cost each new request a round trip. libcurl does not send them after a redirect to another host, port or
+/// scheme (CURLOPT_UNRESTRICTED_AUTH(3), off by default).
+package struct Credentials: Sendable, Equatable, CustomStringConvertible {
+    package let user: String
+    package let password: String
+    /// `WebAddress.origin`.
+    package let origin: String
+
+    package init(user: String, password: String, origin: String) {
+        self.user = user
+        self.password = password
+        self.origin = origin
+    }
+
+    /// Whether they may be sent to this URL. `false` for a URL with user info, because that is sent instead.
+    package func fit(_ url: String) -> Bool {
+        guard let address = try? WebAddress(url) else { return false }
+        return address.origin == origin && !address.hasUserInfo
+    }
+
+    /// The origin without the secrets, since values are printed in logs.
+    package var description: String { "credentials for \(origin)" }
 }

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 internal import Platform
 
 // Checkpoints: the persistent record of which bytes of a download are in its cache file.
@@ -182,5 +183,103 @@ extension Download {
             apply(machine.finished(failure.error, now: engine.now))
         }
         report(force: true)
+    }
+}
+
+/// The hashes that the feed lists for the locations of a file. The complete file is checked against them.
+///
+/// Each location may have a hash of its own, since some locations offer the episode in another encoding. After a
+/// restart it is not known for certain which location the bytes came from, so a file that has the hash of any location
+/// is accepted.
+struct ExpectedHashes: Sendable {
+    enum Match: Sendable, Equatable {
+        /// The file has a listed hash.
+        case verified
+        /// The location that the bytes come from has a hash, and the file has none of the listed hashes.
+        case differs
+        /// The location that the bytes come from has no hash, and the file has none of the hashes of other locations.
+        case unknown
+    }
+
+    private let hashes: Set<FileHash>
+    /// Whether the location that the bytes come from has a hash.
+    private let isRequired: Bool
+
+    /// - Parameter current: The index of the location that the bytes come from.
+    init(_ locations: [DownloadSource.Location], current: Int) {
+        hashes = Set(locations.compactMap(\.hash))
+        isRequired = locations.indices.contains(current) && locations[current].hash != nil
+    }
+
+    static let mismatch = TransferError(
+        .unusable, "the file is not the one that the feed describes: its hash differs (podcast:integrity)")
+
+    /// Compares the hashes with the file's.
+    ///
+    /// - Parameter digest: Returns the digest of the file in lower-case hexadecimal; called at most once for each
+    ///   algorithm.
+    func check(_ digest: (FileHash.Algorithm) throws -> String) rethrows -> Match {
+        for algorithm in FileHash.Algorithm.allCases {
+            let listed = hashes.filter { $0.algorithm == algorithm }.flatMap(\.digests)
+            if !listed.isEmpty, listed.contains(try digest(algorithm)) { return .verified }
+        }
+        return isRequired ? .differs : .unknown
+    }
+}
+
+extension Checkpoint {
+    /// The facts of the complete file; `nil` if the file is not complete.
+    var facts: FileFacts? {
+        guard complete, let total, let sha256 else { return nil }
+        return FileFacts(size: total, sha256: sha256, isVerified: isVerified ?? false)
+    }
+}
+
+extension TransferError {
+    /// Creates the error of a download whose cache file may be intact, but cannot be opened at present.
+    package init(unopened defect: CacheFileDefect) {
+        self.init(.failed, "the file in the cache cannot be opened: \(errnoText(defect.errorNumber))")
+    }
+}
+
+// The cache file of a download.
+extension Download {
+    func confirmed(generation: Int, _ pin: Pin) {
+        // A file that was created before its size was known gets its full size now.
+        if let file, let total = pin.total {
+            do {
+                try file.extend(to: total)
+            } catch {
+                apply(machine.storageFailed(StorageFailure.describe(error), now: engine.now))
+            }
+        }
+        emit(.confirmed(key: source.key, generation: generation, pin))
+    }
+
+    func createFile(generation: Int, pin: Pin) {
+        var made: CacheFile?
+        do {
+            let created = try engine.cache.create(size: pin.total)
+            made = created
+            checkpoints = CheckpointPace()
+            // Save the checkpoint before any reader opens the file. Readers keep the file open when the daemon ends,
+            // and only the checkpoint shows the next daemon that this generation has a file. That daemon then continues
+            // the download into the file, or starts another generation.
+            try engine.cache.save(checkpoint(), of: created, isFirst: true)
+            file = created
+            emit(
+                .fileCreated(
+                    key: source.key, generation: generation, file: created.name, pin, finalURL: origin?.url))
+        } catch {
+            if let made { engine.cache.remove(made.name) }
+            apply(machine.fileMissing(StorageFailure.describe(error), now: engine.now))
+        }
+    }
+
+    func abandonFile(generation: Int) {
+        guard let old = file else { return }
+        file = nil
+        checkpoints = CheckpointPace()
+        emit(.abandoned(key: source.key, generation: generation, file: old.name))
     }
 }

@@ -186,34 +186,26 @@ final class Download {
         report(force: true)
     }
 
-    func setAllowsAutomatic(_ allowed: Bool) {
-        apply { machine, now in machine.setAllowsAutomatic(allowed, now: now) }
-        report(force: false)
-    }
-
     /// Cancels the task.
     ///
     /// - Returns: Whether the task has ended; `false` if all its bytes are present, so that it completes instead.
     @discardableResult
     func cancel() -> Bool {
         if machine.isFinishing { return false }
-        apply { machine, now in machine.cancel(now: now) }
-        report(force: true)
+        change(force: true) { $0.cancel(now: $1) }
         return true
     }
 
     /// Handles the owner's response to `addressRefused`: the addresses that are current now.
     func renew(_ locations: [DownloadSource.Location]) {
         let isNew = replaceLocations(locations)
-        apply { machine, now in machine.addressRenewed(isNew, now: now) }
-        report(force: false)
+        change { $0.addressRenewed(isNew, now: $1) }
     }
 
     /// Replaces the addresses from which the file is fetched.
     func setLocations(_ locations: [DownloadSource.Location]) {
         guard replaceLocations(locations) else { return }
-        apply { machine, now in machine.addressChanged(now: now) }
-        report(force: false)
+        change { $0.addressChanged(now: $1) }
     }
 
     /// - Returns: Whether the addresses differ.
@@ -225,25 +217,9 @@ final class Download {
         return isNew
     }
 
-    func storageIsFull(_ error: TransferError) {
-        apply { machine, now in machine.storageIsFull(error, now: now) }
-        report(force: false)
-    }
-
     func storageAvailable() {
         checkpoints.retrySoon(at: engine.now)
-        apply { machine, now in machine.storageAvailable(now: now) }
-        report(force: false)
-    }
-
-    func setAwaitsSpace(_ reason: TransferError?) {
-        apply { machine, now in machine.setAwaitsSpace(reason, now: now) }
-        report(force: false)
-    }
-
-    func exceedsSpace(_ error: TransferError) {
-        apply { machine, now in machine.exceedsSpace(error, now: now) }
-        report(force: false)
+        change { $0.storageAvailable(now: $1) }
     }
 
     func cancelWait(_ id: DownloadMachine.WaitID) {
@@ -251,6 +227,12 @@ final class Download {
         apply(machine.cancelWait(id, now: engine.now))
     }
 
+    func change(force: Bool = false, _ change: (inout DownloadMachine, Instant) -> [DownloadMachine.Action]) {
+        apply(change)
+        report(force: force)
+    }
+
+    /// Changes the machine, and performs the actions that it returns.
     func apply(_ change: (inout DownloadMachine, Instant) -> [DownloadMachine.Action]) {
         apply(change(&machine, engine.now))
     }

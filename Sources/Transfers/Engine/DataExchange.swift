@@ -94,7 +94,7 @@ final class DataExchange: EasyHandleReceiver {
     }
 
     /// - Parameter idle: A reusable curl handle.
-    func makeHandle(configuration: TransferConfiguration, reusing idle: OpaquePointer?) -> EasyHandle? {
+    func makeHandle(configuration: TransferConfiguration, reusing idle: UnsafeMutableRawPointer?) -> EasyHandle? {
         var request = EasyHandle.Request(
             url: request.url, userAgent: request.userAgent ?? configuration.userAgent,
             connectTimeout: configuration.limits.stall, stall: configuration.limits.stall)

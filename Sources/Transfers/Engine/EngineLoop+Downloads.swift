@@ -70,7 +70,7 @@ extension EngineLoop {
     func setDiscretionary(allowed: Bool) {
         guard allowed != downloads.allowsAutomatic else { return }
         downloads.allowsAutomatic = allowed
-        for download in downloads.all { download.setAllowsAutomatic(allowed) }
+        for download in downloads.all { download.change { $0.setAllowsAutomatic(allowed, now: $1) } }
     }
 
     // MARK: Storage
@@ -80,7 +80,9 @@ extension EngineLoop {
     func storageFailed(_ error: TransferError, of key: MediaID) {
         guard case .available = downloads.storage else { return }
         downloads.storage = .full(error, byOwner: false)
-        for download in downloads.all where download.source.key != key { download.storageIsFull(error) }
+        for download in downloads.all where download.source.key != key {
+            download.change { $0.storageIsFull(error, now: $1) }
+        }
         emit(.storageFull(key: key, error))
     }
 
@@ -88,7 +90,7 @@ extension EngineLoop {
         downloads.storage = error.map { .full($0, byOwner: byOwner) } ?? .available
         for download in downloads.all {
             if let error {
-                download.storageIsFull(error)
+                download.change { $0.storageIsFull(error, now: $1) }
             } else {
                 download.storageAvailable()
             }
@@ -232,5 +234,32 @@ struct Downloads {
     mutating func drainDirty() -> [Download] {
         defer { dirty = [] }
         return dirty
+    }
+}
+
+// Changes of this computer's network.
+extension EngineLoop {
+    /// Ends the connections whose local address is gone, and lets downloads continue when servers may be reachable
+    /// again.
+    func networkChanged(_ change: NetworkAddresses.Change) {
+        if change.isNone { return }
+        if change.isBack { slots.networkChanged(now: now) }
+        for download in downloads.all { download.networkChanged(change) }
+        // The other connections from the lost addresses are idle ones, and those of data requests and uploads, whose
+        // owners retry.
+        if !change.lost.isEmpty { OpenSockets.shutDown(from: change.lost) }
+    }
+}
+
+extension Download {
+    func networkChanged(_ change: NetworkAddresses.Change) {
+        let lost = connections.values.filter { connection in
+            connection.handle?.localAddress.map(change.lost.contains) ?? false
+        }
+        // Store the bytes that have arrived, so that they are not requested again.
+        for connection in lost where connection.head == nil && machine.isFlowing(connection.id) {
+            _ = connection.flush()
+        }
+        apply(machine.networkChanged(lost: Set(lost.map(\.id)), isBack: change.isBack, now: engine.now))
     }
 }

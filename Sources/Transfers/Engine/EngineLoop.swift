@@ -15,7 +15,14 @@ final class EngineLoop {
     let slots: ConnectionSlots
     var downloads = Downloads()
     var uploads = Uploads()
-    private var reports: EngineReports
+    private let events: @Sendable (TransferEvent) -> Void
+    /// Notifies the owner that all pending events and answers have been delivered. Returns the maximum delay until the
+    /// next call, if any.
+    private let iterationEnded: @Sendable (Instant) -> Duration?
+    /// The number of events sent so far.
+    private var emitted = 0
+    /// The number of events that the owner has processed.
+    private var acknowledged = 0
     private let network = NetworkMonitor()
     /// The time of the current iteration by the monotonic clock.
     private(set) var now = Instant.start
@@ -33,7 +40,8 @@ final class EngineLoop {
         self.configuration = configuration
         self.cache = cache
         self.mailbox = mailbox
-        reports = EngineReports(events: events, iterationEnded: iterationEnded)
+        self.events = events
+        self.iterationEnded = iterationEnded
         slots = ConnectionSlots(configuration)
     }
 
@@ -51,7 +59,7 @@ final class EngineLoop {
             processDeferred()
             let deadline = tick()
             if isStopping { break }
-            var pause = reports.finishIteration(now: now)
+            var pause = iterationEnded(now)
             // Start new requests before waiting. Otherwise curl would start them by its timer, which has a resolution
             // of milliseconds.
             if exchanges.hasNew || downloads.hasRequests { continue }
@@ -85,16 +93,20 @@ final class EngineLoop {
     ///
     /// - Returns: The event's number, for `isAcknowledged`.
     @discardableResult
-    func emit(_ event: TransferEvent) -> Int { reports.emit(event) }
+    func emit(_ event: TransferEvent) -> Int {
+        emitted += 1
+        events(event)
+        return emitted
+    }
 
     func acknowledgeEvents(_ count: Int) {
-        reports.acknowledge(count)
+        acknowledged += count
         downloads.markUnacknowledged()
     }
 
     /// Whether the owner has processed the event with this number. The sources that its loaders return then reflect
     /// the event.
-    func isAcknowledged(_ event: Int) -> Bool { reports.isAcknowledged(event) }
+    func isAcknowledged(_ event: Int) -> Bool { event <= acknowledged }
 
     private func readClock() { now = SystemClock.monotonic.now }
 

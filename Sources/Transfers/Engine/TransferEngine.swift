@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 package import Platform
 internal import Synchronization
@@ -27,7 +28,7 @@ package final class TransferEngine: Sendable {
 
     /// - Parameters:
     ///   - cacheFolder: The folder of the cache files, created if it does not exist. The caller holds its
-    ///     `FolderLease`.
+    ///     `FolderLock`.
     ///   - iterationEnded: Called with the monotonic time when all pending events and answers have been delivered,
     ///     before the engine waits. Returns the maximum delay until the next call, if any.
     package init(
@@ -76,11 +77,7 @@ package final class TransferEngine: Sendable {
         _ key: MediaID, as kind: ReaderKind = .player, load: @escaping Loader, answer: @escaping Answer
     ) -> Int64 {
         let id = newWait()
-        withDownload(key, load: load) {
-            $0.open(id, as: kind, answer: answer)
-        } orElse: {
-            answer(.failure($0))
-        }
+        withDownload(key, load: load, answer) { $0.open(id, as: kind, answer: answer) }
         return id
     }
 
@@ -94,10 +91,8 @@ package final class TransferEngine: Sendable {
         load: @escaping Loader, answer: @escaping Answer
     ) -> Int64 {
         let id = newWait()
-        withDownload(key, load: load) {
+        withDownload(key, load: load, answer) {
             $0.read(id, range, generation: generation, as: kind, takesHead: takesHead, answer: answer)
-        } orElse: {
-            answer(.failure($0))
         }
         return id
     }
@@ -128,8 +123,7 @@ package final class TransferEngine: Sendable {
     package func setSuspended(_ key: MediaID, _ suspended: Bool, load: @escaping Loader) {
         mailbox.post { loop in
             loop.changeTask(key, load: load) { download in
-                download.apply { machine, now in machine.setSuspended(suspended, now: now) }
-                download.report(force: false)
+                download.change { $0.setSuspended(suspended, now: $1) }
             }
         }
     }
@@ -140,12 +134,7 @@ package final class TransferEngine: Sendable {
     /// - Returns: The files whose bytes are all present, so that their tasks complete instead.
     @discardableResult
     package func cancel(_ keys: [MediaID]) async -> Set<MediaID> {
-        await withCheckedContinuation { continuation in
-            let isRunning = mailbox.post { loop in
-                continuation.resume(returning: Set(keys.filter { !loop.cancelTask($0) }))
-            }
-            if !isRunning { continuation.resume(returning: []) }
-        }
+        await ask(ifStopped: []) { loop in Set(keys.filter { !loop.cancelTask($0) }) }
     }
 
     /// Cancels the task like `cancel`, and returns its resume data, with the ranges that a written checkpoint contains.
@@ -184,10 +173,7 @@ package final class TransferEngine: Sendable {
 
     /// Returns the state of every loaded download.
     package func snapshots() async -> [DownloadSnapshot] {
-        await withCheckedContinuation { continuation in
-            let isRunning = mailbox.post { continuation.resume(returning: $0.snapshots) }
-            if !isRunning { continuation.resume(returning: []) }
-        }
+        await ask(ifStopped: []) { $0.snapshots }
     }
 
     /// Sets whether automatic tasks may run; initially they may. While they may not, no connection fills their files.
@@ -206,12 +192,12 @@ package final class TransferEngine: Sendable {
     /// set, the file is not filled in the background: its task is *queued*, and readers are served. A download that is
     /// not loaded gets the reason from its source when it is loaded (`DownloadSource.awaitsSpace`).
     package func setAwaitsSpace(_ key: MediaID, _ reason: TransferError?) {
-        mailbox.post { loop in loop.changeTask(key) { $0.setAwaitsSpace(reason) } }
+        mailbox.post { loop in loop.changeTask(key) { $0.change { $0.setAwaitsSpace(reason, now: $1) } } }
     }
 
     /// Reports that the whole file of a download can never fit: its task fails, unless a program has the file open.
     package func exceedsSpace(_ key: MediaID, _ error: TransferError) {
-        mailbox.post { loop in loop.changeTask(key) { $0.exceedsSpace(error) } }
+        mailbox.post { loop in loop.changeTask(key) { $0.change { $0.exceedsSpace(error, now: $1) } } }
     }
 
     // MARK: Data
@@ -242,39 +228,111 @@ package final class TransferEngine: Sendable {
 
     // MARK: -
 
+    /// Returns what `body` returns on the engine's thread.
+    private func ask<Value: Sendable>(
+        ifStopped otherwise: Value, _ body: @escaping @Sendable (EngineLoop) -> Value
+    ) async -> Value {
+        await withCheckedContinuation { continuation in
+            let isRunning = mailbox.post { continuation.resume(returning: body($0)) }
+            if !isRunning { continuation.resume(returning: otherwise) }
+        }
+    }
+
     private func newWait() -> Int64 { lastWait.wrappingAdd(1, ordering: .relaxed).newValue }
 
     private func withDownload(
-        _ key: MediaID, load: @escaping Loader, _ body: @escaping @Sendable (Download) -> Void,
-        orElse failed: @escaping @Sendable (TransferError) -> Void
+        _ key: MediaID, load: @escaping Loader, _ answer: @escaping Answer,
+        _ body: @escaping @Sendable (Download) -> Void
     ) {
         let isRunning = mailbox.post { loop in
             do {
                 body(try loop.download(key, load: load))
-            } catch let error as TransferError {
-                failed(error)
             } catch {
-                failed(TransferError(.failed, "\(error)"))
+                answer(.failure(error as? TransferError ?? TransferError(.failed, "\(error)")))
             }
         }
-        if !isRunning { failed(EngineLoop.stopped) }
+        if !isRunning { answer(.failure(EngineLoop.stopped)) }
     }
 
     /// Returns the number of unanswered opens and reads of a file.
     func waits(_ key: MediaID) async -> Int {
-        await withCheckedContinuation { continuation in
-            let isRunning = mailbox.post { continuation.resume(returning: $0.download(key)?.waits ?? 0) }
-            if !isRunning { continuation.resume(returning: 0) }
-        }
+        await ask(ifStopped: 0) { $0.download(key)?.waits ?? 0 }
     }
 
     /// Returns the number of iterations of the engine's loop. All earlier calls have been handled then, and their
     /// events delivered; loading for a task may still be pending.
     @discardableResult
     package func rounds() async -> Int {
+        await ask(ifStopped: 0) { $0.rounds }
+    }
+}
+
+extension TransferEngine {
+    /// The names of the files in the cache.
+    package var fileNames: [String] { cache.names() }
+
+    /// Returns a file's checkpoint; `nil` if it is missing or damaged. Its facts were not compared with the file.
+    ///
+    /// - Throws: A transient defect, if the checkpoint cannot be read now.
+    package func checkpoint(of name: String) throws(CacheFileDefect) -> Checkpoint? { try cache.checkpoint(of: name) }
+
+    /// Returns the first difference between a file's metadata and the expectation; `nil` if there is none. May be
+    /// called on any thread.
+    package func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
+        cache.defect(of: name, expecting: expectation)
+    }
+
+    /// Verifies the digest of a file that should be complete, on a separate queue. If the digest matches, writes a
+    /// new checkpoint.
+    ///
+    /// - Parameter checkpoint: As for `ContentCache.verify`.
+    /// - Returns: Its state, or its defect.
+    package func verify(_ name: String, _ checkpoint: Checkpoint) async -> Result<FileState, CacheFileDefect> {
         await withCheckedContinuation { continuation in
-            let isRunning = mailbox.post { continuation.resume(returning: $0.rounds) }
-            if !isRunning { continuation.resume(returning: 0) }
+            Self.verifying.async { [cache] in
+                do throws(CacheFileDefect) {
+                    continuation.resume(returning: .success(try cache.verify(name, checkpoint)))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
         }
+    }
+
+    /// A serial queue, because reading several files at a time would not be faster.
+    private static let verifying = DispatchQueue(label: "podfs.verifying", qos: .utility)
+
+    /// Removes a file. Programs that have it open can still read it.
+    package func removeFile(_ name: String) { cache.remove(name) }
+
+    /// Whether a program has a file open, or may have.
+    package func isRead(_ name: String) -> Bool { cache.hasReader(name) }
+
+    /// Removes a file that no program has open.
+    ///
+    /// - Returns: `false` if a program has it open, or may have; nothing was removed then.
+    package func evictFile(_ name: String) -> Bool { cache.evict(name) }
+}
+
+// Uploads. They are never automatic: a person has requested each.
+extension TransferEngine {
+    /// Starts an upload, or resumes one that is suspended, has failed or waits for a retry. For an existing upload only
+    /// the key of the source is used.
+    package func upload(_ source: UploadSource) { mailbox.post { $0.upload(source) } }
+
+    /// Suspends an upload until `upload` is called again.
+    package func suspendUpload(_ key: TaskID) { mailbox.post { $0.uploads[key]?.suspend() } }
+
+    /// Cancels an upload permanently. The bytes that the server has already stored are not deleted.
+    package func cancelUpload(_ key: TaskID) { mailbox.post { $0.uploads[key]?.cancel() } }
+
+    /// Answers `UploadEvent.record`: the owner has persisted the progress, and the upload may continue.
+    package func recorded(_ key: TaskID, _ id: UploadMachine.RecordID) {
+        mailbox.post { $0.uploads[key]?.recorded(id) }
+    }
+
+    /// Answers `UploadEvent.doubtful`: the owner reports whether the server has received the POST.
+    package func resolveDoubt(_ key: TaskID, _ finding: UploadMachine.Finding) {
+        mailbox.post { $0.uploads[key]?.resolveDoubt(finding) }
     }
 }

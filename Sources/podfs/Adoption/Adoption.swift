@@ -12,21 +12,8 @@ struct Adoption {
     let library: Library
     let progress: ProgressLine
     let print: AdoptionReport
-    private let names: [ShowID: String]
-
-    init(
-        root: String, archive: String?, isDryRun: Bool, shows: [AdoptableShow], library: Library,
-        progress: ProgressLine,
-        print: AdoptionReport
-    ) {
-        self.root = root
-        self.archive = archive
-        self.isDryRun = isDryRun
-        self.library = library
-        self.progress = progress
-        self.print = print
-        names = Dictionary(uniqueKeysWithValues: shows.map { ($0.id, $0.name) })
-    }
+    /// The names of the shows' folders.
+    let names: [ShowID: String]
 
     /// Adopts the files, and reports every decision. Marks in `records` are set for episodes that have none.
     ///
@@ -35,7 +22,7 @@ struct Adoption {
         _ files: [AdoptableFile], _ decisions: [AdoptionDecision], _ finder: MediaFinder, _ records: [ForeignRecord],
         _ matcher: AdoptionMatcher, _ installation: Installation
     ) async throws -> Int {
-        var tally = AdoptionTally(known: finder.known, others: finder.others, unusable: finder.problems.count)
+        var tally = AdoptionTally(present: finder.known, unusable: finder.problems.count, others: finder.others)
         let daemon = isDryRun ? nil : try installation.daemon()
         defer { daemon?.close() }
         var print = print

@@ -6,20 +6,13 @@ import PodcastLibrary
 struct AdoptionTally {
     private(set) var adopted = 0
     private(set) var failed = 0
+    /// The files that are in the archive or downloaded already.
     private(set) var present: Int
     private(set) var duplicates = 0
     private(set) var unmatched = 0
     private(set) var unusable: Int
+    /// The files that are not media.
     private(set) var others: Int
-
-    /// - Parameters:
-    ///   - known: The number of files that are in the archive already.
-    ///   - others: The number of files that are not media.
-    init(known: Int, others: Int, unusable: Int) {
-        present = known
-        self.others = others
-        self.unusable = unusable
-    }
 
     mutating func count(_ decision: AdoptionDecision, hasFailed: Bool) {
         switch decision {
@@ -38,13 +31,7 @@ struct AdoptionReport {
     let isQuiet: Bool
     let isDryRun: Bool
     /// Whether an element of the JSON array has been written.
-    private var hasElement = false
-
-    init(isJSON: Bool, isQuiet: Bool, isDryRun: Bool) {
-        self.isJSON = isJSON
-        self.isQuiet = isQuiet
-        self.isDryRun = isDryRun
-    }
+    private(set) var hasElement = false
 
     /// Prints the decision about a file.
     ///

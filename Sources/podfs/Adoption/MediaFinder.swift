@@ -17,28 +17,15 @@ struct MediaFinder {
     /// The number of files that podfs uses already.
     private(set) var known = 0
 
-    private let root: String
-    private let name: String
+    /// The absolute path of the folder to search.
+    let root: String
     /// The absolute paths of folders that are not searched, such as podfs's own cache.
-    private let excluded: Set<String>
-    /// Whether a path below the root is not searched.
-    private let isKnown: (String) -> Bool
-    private let progress: (Int) -> Void
-
-    /// - Parameters:
-    ///   - root: The absolute path of the folder.
-    ///   - isKnown: Whether a file is in use by podfs already.
-    ///   - progress: Called with the number of files found so far.
-    init(
-        root: String, excluding excluded: Set<String>, isKnown: @escaping (String) -> Bool,
-        progress: @escaping (Int) -> Void
-    ) {
-        self.root = root
-        self.excluded = excluded
-        self.isKnown = isKnown
-        self.progress = progress
-        name = root.split(separator: "/").last.map(String.init) ?? "/"
-    }
+    let excluding: Set<String>
+    /// Whether podfs uses a file already, by its path below the root.
+    let isKnown: (String) -> Bool
+    /// Called with the number of files found so far.
+    let progress: (Int) -> Void
+    private var name: String { root.split(separator: "/").last.map(String.init) ?? "/" }
 
     /// Searches the folder. Throws if it cannot be read at all.
     mutating func run() throws {
@@ -67,7 +54,7 @@ struct MediaFinder {
     /// Returns the names in a folder; `nil` if it cannot be read, with the reason in errno.
     private mutating func entries(of folder: String) -> [String]? {
         let path = absolute(folder)
-        guard !excluded.contains(path) else { return [] }
+        guard !excluding.contains(path) else { return [] }
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (folder.isEmpty ? 0 : O_NOFOLLOW))
         guard descriptor >= 0 else { return nil }
         guard let stream = fdopendir(descriptor) else {

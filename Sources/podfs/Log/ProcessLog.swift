@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Glibc
 import Logging
@@ -57,4 +58,52 @@ struct ProcessLog: LogHandler {
 
     /// The log file to rotate. The lock also prevents the lines of several threads from interleaving.
     private static let file = Mutex<LogFile?>(nil)
+}
+
+/// A log file of limited size: a full file is renamed to `oldPath`, replacing the file there, and a new one is started.
+struct LogFile: Sendable {
+    let path: String
+    /// The size in bytes at which the file is full.
+    var limit: Int64 = 1 << 20
+
+    /// The path to which a full file is renamed.
+    var oldPath: String { path + ".1" }
+
+    /// Renames the file if it is full. Call it before the file is opened as the log of a new process.
+    func rotate() {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) >= limit else {
+            return
+        }
+        rename(path, oldPath)
+    }
+
+    /// Redirects `descriptor` to a new file if it refers to this log and the log is full. Errors are ignored: a growing
+    /// log is better than none.
+    ///
+    /// Several processes may write to one log. The first process that finds the log full locks it, renames it and
+    /// creates a new file. The others find the new file at the path and switch to it.
+    func rotate(_ descriptor: Int32) {
+        var own = stat()
+        guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG, Int64(own.st_size) >= limit,
+            flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        else { return }
+        // Unlock explicitly: hooks (programs that podfs starts) may have inherited the old open file description. The
+        // lock belongs to it, and would otherwise last until they exit.
+        defer { flock(descriptor, LOCK_UN) }
+        var there = stat()
+        let isThere = lstat(path, &there) == 0
+        if isThere, there.st_ino == own.st_ino, there.st_dev == own.st_dev {
+            guard rename(path, oldPath) == 0 else { return }
+        } else {
+            // Continue only if the descriptor refers to this log's previous file.
+            var old = stat()
+            guard stat(oldPath, &old) == 0, old.st_ino == own.st_ino, old.st_dev == own.st_dev else { return }
+        }
+        let next = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard next >= 0 else { return }
+        flock(descriptor, LOCK_UN)
+        dup2(next, descriptor)
+        close(next)
+    }
 }

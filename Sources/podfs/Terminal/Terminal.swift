@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Glibc
 import Platform
@@ -45,9 +46,6 @@ enum Terminal {
         }
     }
 
-    /// Whether standard output is a terminal.
-    static var isInteractive: Bool { isatty(1) == 1 }
-
     static func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
 
     /// Writes bytes. The first failure on standard output is remembered for `checkOutput`; others are ignored.
@@ -79,4 +77,56 @@ enum JSONText {
             return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
         }
     }
+}
+
+/// The capabilities of the terminal behind a descriptor.
+struct TerminalTraits: Equatable {
+    /// Whether the descriptor is a terminal that can redraw lines: TERM is neither empty nor `dumb`.
+    var isScreen: Bool
+    var hasColour: Bool
+    var width: Int
+    var height: Int
+
+    /// - Parameter environment: The environment variables: TERM and NO_COLOR (no-color.org) are read, and COLUMNS and
+    ///   LINES if the terminal reports no plausible size.
+    init(descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment) {
+        // `struct winsize` of ioctl_tty(2): rows, columns, and two unused fields.
+        var size: [UInt16] = [0, 0, 0, 0]
+        let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
+        self.init(
+            isTerminal: isatty(descriptor) == 1, width: isKnown ? Int(size[1]) : 0, height: isKnown ? Int(size[0]) : 0,
+            environment: environment)
+    }
+
+    /// The plausible widths and heights. A value outside this range is ignored. The status screen is padded with empty
+    /// lines up to the height, so an absurd height would produce a huge frame.
+    private static let sizes = 1...10_000
+
+    /// - Parameters:
+    ///   - width, height: 0 if the terminal does not report them.
+    init(isTerminal: Bool, width: Int, height: Int, environment: [String: String]) {
+        let kind = environment["TERM"] ?? ""
+        isScreen = isTerminal && !kind.isEmpty && kind != "dumb"
+        hasColour = isScreen && (environment["NO_COLOR"] ?? "").isEmpty
+        // The size of the VT100 is the usual default.
+        self.width = [width, environment["COLUMNS"].flatMap { Int($0) } ?? 0].first(where: Self.sizes.contains) ?? 80
+        self.height = [height, environment["LINES"].flatMap { Int($0) } ?? 0].first(where: Self.sizes.contains) ?? 24
+    }
+}
+
+/// The option `--quiet` of commands that report what they did.
+struct Reporting: ParsableArguments {
+    @Flag(name: .shortAndLong, help: "Print only errors.")
+    var quiet = false
+
+    /// Prints a line, unless `--quiet` is given.
+    func print(_ text: String) {
+        if !quiet { Terminal.print(text) }
+    }
+}
+
+/// Phrases of reports.
+enum ReportText {
+    /// Returns a number with its noun: `1 episode`, `12 episodes`.
+    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 }

@@ -64,7 +64,7 @@ struct ViewRecords: Sendable {
         let gone = old.links.filter { new[$0.key]?.name != $0.value.name }
         let others = old.links.filter { gone[$0.key] == nil && new[$0.key] != $0.value }
         return entries(gone, of: view)
-            + others.keys.map { .attributes(EpisodeLink.number($0, in: view)) } + folder(view)
+            + others.keys.map { .attributes(EpisodeLink.number($0, in: ViewFolderNode.number(view))) } + folder(view)
     }
 
     /// Removes the record of a view, and returns the invalidations of all its names, because later changes of the names

@@ -36,7 +36,7 @@ struct RootFolder: NodeBehaviour {
     /// Returns the folders other than views and shows.
     private func folders() throws -> [FolderSnapshot.Item] {
         var folders = [
-            (FindFolder.name, NodeNumber.find), (SearchFolder.name, .search), (try mount.library.tagsFolder(), .tags),
+            (".find", NodeNumber.find), (".search", .search), (try mount.library.tagsFolder(), .tags),
         ]
         if mount.options.hasTagged { folders.append((try mount.library.taggedFolder(), .tagged)) }
         return folders.map {

@@ -10,30 +10,6 @@ internal import Transfers
 // below it, sends a command to the daemon, which uses the network. Meanwhile the process that opens the folder waits
 // and can be interrupted, but no thread of the mount waits.
 
-/// The folder `.search`.
-struct SearchFolder: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
-
-    static let name = ".search"
-
-    var form: NodeForm { .folder }
-
-    func facts(open: OpenFile?) -> NodeFacts? { node == .search ? NodeFacts(fixed: node, of: mount) : nil }
-
-    /// Looks up a name. Every name exists, except those that start with a dot: programs look up `.hidden`, `.git` and
-    /// others in any folder. Throws ENFILE if the kernel knows too many names.
-    func find(_ name: String) throws -> Entry? {
-        guard node == .search, !name.isEmpty, name.utf8.first != UInt8(ascii: ".") else { return nil }
-        let (number, dropped) = mount.state.withLock { $0.kernel.terms.lookUp(name) }
-        mount.send(dropped.map { .entry(parent: .search, name: $0) })
-        guard let number else { throw Errno.tooManyOpenFilesInSystem }
-        return try mount.entry(of: NodeNumber(kind: .term, row: Int64(number)))
-    }
-
-    func items() -> [FolderSnapshot.Item]? { node == .search ? [] : nil }
-}
-
 /// A folder in `.search`: the shows found by a search for the folder's name.
 struct TermFolder: NodeBehaviour {
     let node: NodeNumber

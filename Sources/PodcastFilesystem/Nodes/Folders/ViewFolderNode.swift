@@ -62,12 +62,14 @@ extension PodcastFilesystem {
     }
 }
 
-/// A symbolic link in a view's folder, which leads to an episode.
-struct ViewLinkNode: NodeBehaviour {
+/// A symbolic link in a view's folder, or in a folder of `.find`, which leads to an episode.
+struct EpisodeLinkNode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    var form: NodeForm { .link }
+    private var isFound: Bool { node.kind == .findLink }
+
+    var form: NodeForm { isFound ? FindTermFolder.linkForm : .link }
 
     func facts(open: OpenFile?) throws -> NodeFacts? { try link()?.facts }
 
@@ -75,11 +77,13 @@ struct ViewLinkNode: NodeBehaviour {
 
     /// Returns the link; `nil` if the episode or its show was removed.
     private func link() throws -> EpisodeLink? {
-        guard let entry = try mount.library.entry(id: node.episode),
-            let show = try mount.library.folder(id: entry.podcast)
-        else { return nil }
+        let found =
+            try isFound
+            ? mount.library.foundEntries([node.episode], limit: 1).first : mount.library.entry(id: node.episode)
+        guard let entry = found, let show = try mount.library.folder(id: entry.podcast) else { return nil }
+        let folder = NodeNumber(kind: isFound ? .findTerm : .view, row: Int64(node.generation))
         // The link's name in its folder does not affect its target.
-        return EpisodeLink(ViewID(Int64(node.generation)), entry, name: entry.name, show: show.name)
+        return EpisodeLink(entry, in: folder, name: entry.name, show: show.name)
     }
 }
 
@@ -90,16 +94,9 @@ struct ViewPlaylistFile: GeneratedFile {
 
     func render() throws -> Rendering? {
         guard let view = try mount.library.viewFolder(id: node.view) else { return nil }
-        let tracks = try mount.library.tracks(of: view.id)
-        let playlist = Playlist(
-            title: view.name,
-            tracks: try mount.links(of: view.id).compactMap { link in
-                tracks[link.facts.number.episode].map {
-                    Track(name: link.name, title: $0.title, duration: $0.duration)
-                }
-            }, isSerial: false)
+        let playlist = try mount.playlist(view.name, of: mount.links(of: view.id))
         let moment = view.changed > 0 ? view.changed : mount.started
-        return Rendering(GeneratedContent(playlist.bytes), modified: moment, changed: moment)
+        return Rendering(playlist, modified: moment, changed: moment)
     }
 }
 
@@ -120,15 +117,14 @@ struct ViewPageFile: GeneratedFile {
     }
 }
 
-/// An empty file that keeps media scanners out of a view.
-struct ViewNoMediaFile: GeneratedFile {
+/// An empty file that keeps media scanners out of a folder of links.
+struct NoMediaFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
     func render() throws -> Rendering? {
-        try mount.library.viewFolder(id: node.view).map { _ in
-            Rendering(GeneratedContent([]), modified: mount.started, changed: mount.started)
-        }
+        if node.kind == .viewNoMedia, try mount.library.viewFolder(id: node.view) == nil { return nil }
+        return Rendering(GeneratedContent([]), modified: mount.started, changed: mount.started)
     }
 }
 
@@ -139,38 +135,19 @@ struct EpisodeLink: Sendable {
     let target: String
     let facts: NodeFacts
 
-    init(_ view: ViewID, _ entry: EpisodeEntry, name: String, show: String) {
-        self.init(Self.number(entry.id, in: view), entry, name: name, target: "../\(show)/\(entry.name)")
-    }
-
-    init(_ number: NodeNumber, _ entry: EpisodeEntry, name: String, target: String) {
+    /// - Parameter folder: The view, or the folder in `.find`, that has the link.
+    init(_ entry: EpisodeEntry, in folder: NodeNumber, name: String, show: String) {
         self.name = name
-        self.target = target
+        target = (folder.kind == .findTerm ? "../../" : "../") + "\(show)/\(entry.name)"
         var facts = NodeFacts(
-            number, size: Int64(target.utf8.count), modified: entry.modified, changed: entry.changed)
+            Self.number(entry.id, in: folder), size: Int64(target.utf8.count), modified: entry.modified,
+            changed: entry.changed)
         facts.blocks = 0
         self.facts = facts
     }
 
-    static func number(_ episode: EpisodeID, in view: ViewID) -> NodeNumber {
-        NodeNumber(kind: .viewLink, generation: Int(view.rawValue), row: episode)
-    }
-
-    /// Returns unique names of links to `entries`, by episode: `EPISODE - SHOW.ext`.
-    ///
-    /// If several names would be equal, the oldest row gets the name itself, and the others get it with a number. So
-    /// adding newer episodes does not change the names of older ones.
-    static func names(_ entries: [EpisodeEntry], shows: [ShowID: String]) -> [EpisodeID: String] {
-        var unique = UniqueNames(taken: [])
-        var names: [EpisodeID: String] = [:]
-        for entry in entries.sorted(by: { $0.id < $1.id }) {
-            guard let show = shows[entry.podcast] else { continue }
-            // `FileName.stem` cuts the name at a character boundary, to leave space for the extension.
-            let stem = unique.claim(FileName.stem("\(FileName.stem(ofFile: entry.name)) - \(show)"))
-            let fileExtension = FileName.fileExtension(of: entry.name)
-            names[entry.id] = fileExtension.isEmpty ? stem : "\(stem).\(fileExtension)"
-        }
-        return names
+    static func number(_ episode: EpisodeID, in folder: NodeNumber) -> NodeNumber {
+        NodeNumber(kind: folder.kind == .findTerm ? .findLink : .viewLink, generation: Int(folder.row), row: episode)
     }
 }
 
@@ -180,14 +157,41 @@ extension PodcastFilesystem {
         // The revision is read before the rows, so that a change after this point leads to another listing.
         let revision = try library.viewFolder(id: view)?.revision ?? 0
         let entries = try library.entries(of: view)
-        let shows = try library.folderNames(of: Set(entries.map(\.podcast)))
-        let names = EpisodeLink.names(entries, shows: shows)
-        let links = entries.compactMap { entry -> EpisodeLink? in
-            guard let name = names[entry.id], let show = shows[entry.podcast] else { return nil }
-            return EpisodeLink(view, entry, name: name, show: show)
-        }
+        let links = try links(to: entries, in: ViewFolderNode.number(view))
         send(state.withLock { $0.kernel.views.listed(view, links, revision: revision) })
         return links
+    }
+
+    /// Returns links to `entries` with unique names: `EPISODE - SHOW.ext`.
+    ///
+    /// If several names would be equal, the oldest row gets the name itself, and the others get it with a number. So
+    /// adding newer episodes does not change the names of older ones.
+    func links(to entries: [EpisodeEntry], in folder: NodeNumber) throws -> [EpisodeLink] {
+        let shows = try library.folderNames(of: Set(entries.map(\.podcast)))
+        var unique = UniqueNames(taken: [])
+        var names: [EpisodeID: String] = [:]
+        for entry in entries.sorted(by: { $0.id < $1.id }) {
+            guard let show = shows[entry.podcast] else { continue }
+            // `FileName.stem` cuts the name at a character boundary, to leave space for the extension.
+            let stem = unique.claim(FileName.stem("\(FileName.stem(ofFile: entry.name)) - \(show)"))
+            let fileExtension = FileName.fileExtension(of: entry.name)
+            names[entry.id] = fileExtension.isEmpty ? stem : "\(stem).\(fileExtension)"
+        }
+        return entries.compactMap { entry in
+            guard let name = names[entry.id], let show = shows[entry.podcast] else { return nil }
+            return EpisodeLink(entry, in: folder, name: name, show: show)
+        }
+    }
+
+    /// Returns the playlist of `links`, in their order.
+    func playlist(_ title: String, of links: [EpisodeLink]) throws -> GeneratedContent {
+        let episodes = try library.tracks(of: links.map(\.facts.number.episode))
+        let tracks = links.compactMap { link in
+            episodes[link.facts.number.episode].map {
+                Track(name: link.name, title: $0.title, duration: $0.duration)
+            }
+        }
+        return GeneratedContent(Playlist(title: title, tracks: tracks, isSerial: false).bytes)
     }
 
     /// Lists again each view that the kernel has cached and that has changed.

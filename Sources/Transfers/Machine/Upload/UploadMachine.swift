@@ -366,3 +366,63 @@ package struct UploadMachine: Sendable {
         return [.failed(error)]
     }
 }
+
+/// The progress of an upload on its server, from which a later run continues.
+package struct UploadResumeData: Sendable, Equatable {
+    /// A step of an upload.
+    package enum Step: String, Sendable, Codable {
+        /// The server has received nothing.
+        case unposted
+        /// A POST is about to be sent, or was sent with an unknown outcome.
+        case posting
+        /// The server has given the URL of the media.
+        case posted
+    }
+
+    package var step: Step
+    /// The URL of the media; set if and only if `step` is `posted`.
+    package var location: String?
+    /// Whether that URL supports tus; `nil` if unknown.
+    package var speaksTus: Bool?
+    /// The number of bytes on the server, as reported over tus; 0 without tus.
+    package var offset: Int64
+
+    package init(
+        step: Step = .unposted, location: String? = nil, speaksTus: Bool? = nil, offset: Int64 = 0
+    ) {
+        self.step = step
+        self.location = location
+        self.speaksTus = speaksTus
+        self.offset = offset
+    }
+
+    /// Returns the data of an upload to a known URL, without a POST.
+    package static func at(_ location: String) -> UploadResumeData {
+        UploadResumeData(step: .posted, location: location)
+    }
+}
+
+/// The state of an upload at one moment.
+package struct UploadSnapshot: Sendable, Equatable {
+    package var key: TaskID
+    package var state: TaskState
+    /// The number of media bytes that the server has confirmed, plus the number of those sent since then.
+    package var sent: Int64
+    /// The number of media bytes.
+    package var size: Int64
+    /// Bytes per second, averaged over the last five seconds; `nil` unless `state` is `running`.
+    package var rate: Double?
+    /// The reason why the upload has failed or waits for a retry.
+    package var error: TransferError?
+
+    package init(
+        key: TaskID, state: TaskState, sent: Int64, size: Int64, rate: Double? = nil, error: TransferError? = nil
+    ) {
+        self.key = key
+        self.state = state
+        self.sent = sent
+        self.size = size
+        self.rate = rate
+        self.error = error
+    }
+}

@@ -64,8 +64,9 @@ struct AdoptCommand: PodfsCommand {
         progress.clear()
         let files = Self.named(finder.files, by: records)
         let adoption = Adoption(
-            root: root, archive: archive, isDryRun: dryRun, shows: shows, library: library, progress: progress,
-            print: AdoptionReport(isJSON: json, isQuiet: report.quiet, isDryRun: dryRun))
+            root: root, archive: archive, isDryRun: dryRun, library: library, progress: progress,
+            print: AdoptionReport(isJSON: json, isQuiet: report.quiet, isDryRun: dryRun),
+            names: Dictionary(uniqueKeysWithValues: shows.map { ($0.id, $0.name) }))
         let failures = try await adoption.run(
             files, matcher.decisions(about: files), finder, records, matcher, installation)
         try ExitCode.check(failures: failures, of: max(1, files.count))

@@ -1,7 +1,5 @@
-import Platform
 import PodcastPages
 import PodcastProtocol
-import Synchronization
 import Transfers
 
 /// A command's wait for downloads.
@@ -9,24 +7,9 @@ import Transfers
 /// The downloads belong to the background session that all commands share, so they continue when the command is
 /// interrupted. If the daemon exits or is killed, the command reconnects to the next one.
 struct DownloadWait {
-    private let installation: Installation
-    private let episodes: [EpisodeID]
-
-    /// - Parameter episodes: The episodes to wait for, without duplicates.
-    init(installation: Installation, episodes: [EpisodeID]) {
-        self.installation = installation
-        self.episodes = episodes
-    }
-
-    /// The state that the callback for events shares with `run`.
-    private struct EventState {
-        let board = TaskBoard()
-        /// Whether the current daemon has sent an event.
-        var hasArrived = false
-        /// The episodes whose downloads have ended, including failed and cancelled ones, in any order.
-        var ended: Set<EpisodeID> = []
-        var retryErrors = RetryErrorLog()
-    }
+    let installation: Installation
+    /// The episodes to wait for, without duplicates.
+    let episodes: [EpisodeID]
 
     /// The retry reason printed last for each download, to omit repetitions. Used if no progress line is shown.
     struct RetryErrorLog {
@@ -54,126 +37,115 @@ struct DownloadWait {
     ///
     /// - Returns: A line for each episode that is not complete.
     func run() async throws -> [String] {
-        _ = try installation.configuration()
         let progress = ProgressLine()
-        let wanted = Set(episodes)
         defer { progress.finish() }
-        let events = Mutex(EventState())
-        var remaining = Remaining(episodes: episodes)
-        var reconnection = Reconnection()
-        while true {
-            events.withLock { $0.hasArrived = false }
-            let session = try await TransferSession.open(
-                .background(identifier: "podfs"), launcher: installation.launcher,
-                delegate: { event in
-                    events.withLock { events in
-                        let now = ContinuousClock.now.seconds
-                        events.board.apply(event, now: now)
-                        events.hasArrived = true
-                        if event.endsTask, let episode = event.episode, wanted.contains(episode) {
-                            events.ended.insert(episode)
-                        }
-                        if !progress.isShown, let line = events.retryErrors.line(for: event) { Terminal.error(line) }
-                        progress.show(
-                            ProgressText.downloads(
-                                events.board, done: events.ended.count, of: episodes.count, now: now))
-                    }
-                })
-            defer { session.close() }
-            do {
-                try await finish(&remaining, in: session) { episode in events.withLock { _ = $0.ended.insert(episode) }
+        let board = TaskBoard()
+        var retryErrors = RetryErrorLog()
+        var downloads = Downloads(episodes)
+        var connection: DaemonConnection?
+        return try await installation.follow(
+            begin: { daemon, received in
+                connection = daemon
+                let session = SessionConfiguration.background(identifier: "podfs")
+                downloads.began(missed: try await daemon.perform(.openSession(session), \.session).ended)
+                // The first task is started only after all have been created. If one cannot be created, none is.
+                for episode in downloads.remaining {
+                    downloads.created(episode, try await daemon.perform(.createTask(episode: episode), \.task))
                 }
-                return remaining.problems
-            } catch {
-                guard let error = error as? ClientError, error.code == .disconnected else { throw error }
-                if events.withLock({ $0.hasArrived }) { reconnection.succeeded() }
-                try await reconnection.wait(after: error)
-            }
-        }
+                for episode in downloads.remaining {
+                    downloads.started(episode, after: received())
+                    _ = try await daemon.perform(.resumeTask(episode: episode))
+                }
+                return downloads.remaining.isEmpty ? downloads.problems : nil
+            },
+            next: { event, number in
+                let now = ContinuousClock.now.seconds
+                board.apply(event, now: now)
+                downloads.apply(event, number)
+                if !progress.isShown, let line = retryErrors.line(for: event) { Terminal.error(line) }
+                let done = episodes.count - downloads.remaining.count
+                progress.show(ProgressText.downloads(board, done: done, of: episodes.count, now: now))
+                // Downloads that waited for space may have got space when others ended.
+                if downloads.allWaitForSpace, let tasks = try await connection?.perform(.tasks, \.tasks) {
+                    downloads.endWaits(Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)))
+                }
+                return downloads.remaining.isEmpty ? downloads.problems : nil
+            })
     }
 
     /// The downloads that have not ended, and the problems of those that have.
-    fileprivate struct Remaining {
-        var episodes: [EpisodeID]
-        /// The episodes whose downloads have been started.
-        var started: Set<EpisodeID> = []
-        /// A line for each episode that is not complete.
-        var problems: [String] = []
+    struct Downloads {
+        private let episodes: [EpisodeID]
+        /// The episodes whose downloads have not ended.
+        private(set) var remaining: [EpisodeID]
+        private var problem: [EpisodeID: String] = [:]
+        private var paths: [EpisodeID: String] = [:]
+        /// The started downloads, each with the number of events that the current daemon had sent before.
+        private var starts: [EpisodeID: Int] = [:]
+        /// The reasons of the downloads that wait for space.
+        private var waits: [EpisodeID: String] = [:]
         /// The sequence number of the last event before the command started; `nil` until a daemon has answered.
-        var baseline: Int64?
-    }
+        private var baseline: Int64?
 
-    /// Starts the remaining downloads, and waits until each has ended, or until all that have not ended wait for space.
-    /// Records the results in `remaining`. Throws `ClientError` if the daemon exits before that.
-    ///
-    /// - Parameter onMissed: Called with each episode whose download ended while no daemon was connected.
-    private func finish(
-        _ remaining: inout Remaining, in session: TransferSession, onMissed: (EpisodeID) -> Void
-    ) async throws {
-        // Final events of tasks that ended while this command was not connected to a daemon.
-        var missed: [EpisodeID: Event] = [:]
-        if let baseline = remaining.baseline {
-            for event in session.missedEvents where event.sequence > baseline {
-                if let episode = event.episode { missed[episode] = event }
-            }
-        } else {
-            remaining.baseline = session.missedEvents.last?.sequence ?? 0
+        init(_ episodes: [EpisodeID]) {
+            self.episodes = episodes
+            remaining = episodes
         }
-        var tasks: [DownloadTask] = []
-        for episode in remaining.episodes {
-            if let end = missed[episode] {
-                remaining.record(end, path: end.path ?? "")
-                onMissed(episode)
-                continue
-            }
-            let task = try await session.downloadTask(episode: episode)
-            // No event of a cancellation is stored. But a download that was started and is incomplete has a task, with
-            // a number, until it is cancelled.
-            if remaining.started.contains(episode), task.info.id == 0, task.info.state != .cached {
-                remaining.recordCancelled(episode, path: task.info.path)
-                onMissed(episode)
-                continue
-            }
-            tasks.append(task)
-        }
-        // The first task is started only now, after all have been created. If one cannot be created, none is started.
-        for task in tasks {
-            try await task.resume()
-            remaining.started.insert(task.episode)
-        }
-        while !tasks.isEmpty {
-            var waiting: [(task: DownloadTask, event: Event)] = []
-            for task in tasks {
-                let event = try await task.finalEventOrSpaceWait()
-                if !event.endsTask {
-                    waiting.append((task, event))
-                    continue
+
+        /// A line for each ended episode that is not complete, in the order of the episodes.
+        var problems: [String] { episodes.compactMap { problem[$0] } }
+
+        /// Whether all downloads that have not ended wait for space, by the events so far.
+        var allWaitForSpace: Bool { !remaining.isEmpty && remaining.allSatisfy { waits[$0] != nil } }
+
+        /// Records the final events of tasks that ended while the command was not connected to a daemon.
+        mutating func began(missed events: [Event]) {
+            waits = [:]
+            if let baseline {
+                for event in events where event.sequence > baseline {
+                    if let episode = event.episode, remaining.contains(episode) { end(episode, event) }
                 }
-                remaining.record(event, episode: task.episode, path: task.info.path)
+            } else {
+                baseline = events.last?.sequence ?? 0
             }
-            let remain = waiting.map(\.task.episode)
-            // Downloads that waited for space may have got space when others ended.
-            if waiting.count == tasks.count, try await session.waitingForSpace(Set(remain)).count == remain.count {
-                for (task, event) in waiting { remaining.record(event, episode: task.episode, path: task.info.path) }
+        }
+
+        /// Records a created task. No event of a cancellation is stored. But a download that was started and is
+        /// incomplete has a task, with a number, until it is cancelled.
+        mutating func created(_ episode: EpisodeID, _ task: TaskInfo) {
+            paths[episode] = task.path
+            if starts[episode] != nil, task.id == 0, task.state != .cached { end(episode, nil) }
+        }
+
+        /// - Parameter number: The number of events before the start, which are of an earlier download of the episode.
+        mutating func started(_ episode: EpisodeID, after number: Int) { starts[episode] = number }
+
+        mutating func apply(_ event: Event, _ number: Int) {
+            guard let task = event.task, let episode = task.episode, let start = starts[episode], number > start else {
                 return
             }
-            tasks = waiting.map(\.task)
+            if event.endsTask {
+                end(episode, event)
+            } else {
+                waits[episode] = task.waitsForSpace ? task.error ?? "" : nil
+            }
         }
-    }
-}
 
-extension DownloadWait.Remaining {
-    private static let cancellation = "the download was cancelled"
+        /// Ends the command's wait if all remaining downloads are among `waiting`, those that wait for space according
+        /// to the daemon.
+        mutating func endWaits(_ waiting: Set<EpisodeID>) {
+            waits = waits.filter { waiting.contains($0.key) }
+            guard allWaitForSpace else { return }
+            for episode in remaining { problem[episode] = "\(paths[episode] ?? ""): waits: \(waits[episode] ?? "")" }
+            remaining = []
+        }
 
-    fileprivate mutating func recordCancelled(_ episode: EpisodeID, path: String) {
-        episodes.removeAll { $0 == episode }
-        problems.append("\(path): \(Self.cancellation)")
-    }
-
-    fileprivate mutating func record(_ end: Event, episode: EpisodeID? = nil, path: String) {
-        episodes.removeAll { $0 == episode ?? end.episode }
-        if end.kind == .completed { return }
-        let reason = end.task?.error ?? Self.cancellation
-        problems.append("\(path): \(end.endsTask ? "" : "waits: ")\(reason)")
+        private mutating func end(_ episode: EpisodeID, _ event: Event?) {
+            remaining.removeAll { $0 == episode }
+            starts[episode] = nil
+            if event?.kind == .completed { return }
+            let path = paths[episode] ?? event?.path ?? ""
+            problem[episode] = "\(path): \(event?.task?.error ?? "the download was cancelled")"
+        }
     }
 }

@@ -152,7 +152,7 @@ struct UploadWait {
                 "upload:\(task.id) \(task.path): \(error); podfs retries it in the background, see podfs status")
         }
         return try await installation.follow(
-            begin: { daemon in
+            begin: { daemon, _ in
                 let tasks = try await daemon.perform(.tasks, \.tasks)
                 guard let present = tasks.first(where: { $0.id == task.id }), present.state != .failed else {
                     return try result(of: task, await finalEvent(task, daemon))
@@ -160,7 +160,7 @@ struct UploadWait {
                 report(present.error)
                 return nil
             },
-            next: { event in
+            next: { event, _ in
                 guard event.task?.id == task.id else { return nil }
                 if event.endsTask { return try result(of: task, event) }
                 if case .state(let change) = event.body { report(change.error) }

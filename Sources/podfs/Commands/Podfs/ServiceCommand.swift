@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import Platform
 import PodcastProtocol
 
 struct ServiceCommand: AsyncParsableCommand {

@@ -1,3 +1,4 @@
+package import PodcastProtocol
 internal import Synchronization
 internal import Transfers
 
@@ -54,7 +55,7 @@ package final class TransferSession: Sendable {
         }
     }
 
-    let connection: DaemonConnection
+    package let connection: DaemonConnection
     private let inbox: Inbox
     /// The final events of a background session that are newer than the last acknowledged one, oldest first.
     package let missedEvents: [Event]
@@ -90,23 +91,6 @@ package final class TransferSession: Sendable {
         return DownloadTask(session: self, info: info, episode: episode)
     }
 
-    /// Asks the daemon which of the episodes' downloads wait for space.
-    package func waitingForSpace(_ episodes: Set<EpisodeID>) async throws -> Set<EpisodeID> {
-        let before = inbox.state.withLock { $0.waitingForSpace }
-        let tasks = try await connection.perform(.tasks, \.tasks)
-        let waitingForSpace = Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)).intersection(
-            episodes)
-        // The other episodes no longer wait for space, so remove their stored events. Events that arrived after the
-        // request was sent stay, because they may be newer than the reply.
-        inbox.state.withLock { state in
-            for episode in episodes.subtracting(waitingForSpace)
-            where state.waitingForSpace[episode] == before[episode] {
-                state.waitingForSpace[episode] = nil
-            }
-        }
-        return waitingForSpace
-    }
-
     fileprivate func finalEventOrSpaceWait(of episode: EpisodeID) async throws -> Event {
         try await withCheckedThrowingContinuation { continuation in
             let known: Result<Event, any Error>? = inbox.state.withLock { state in
@@ -127,10 +111,16 @@ package final class TransferSession: Sendable {
 
 /// The download of one episode in a session.
 package struct DownloadTask: Sendable {
-    let session: TransferSession
+    package let session: TransferSession
     /// The task's state when this value was created.
     package let info: TaskInfo
     package let episode: EpisodeID
+
+    package init(session: TransferSession, info: TaskInfo, episode: EpisodeID) {
+        self.session = session
+        self.info = info
+        self.episode = episode
+    }
 
     /// Starts the task, or undoes one suspension by this client. Discards an earlier final event for which nobody has
     /// waited.
