@@ -31,7 +31,7 @@ private final class Subject {
     }
 
     func hostFailed(_ host: String, retryAfter: Duration? = nil, now: Instant) {
-        pools.hostFailed(host, retryAfter: retryAfter, now: now, random: 0)
+        pools.hostFailed(host, TransferError(.unreachable, "down"), retryAfter: retryAfter, now: now, random: 0)
     }
 
     func hostAnswered(_ host: String, now: Instant) -> [Int] { pools.hostAnswered(host, now: now) }
@@ -43,6 +43,10 @@ private final class Subject {
     func preempted(now: Instant) -> [Int] { pools.preempted(now: now) }
 
     var deadline: Instant? { pools.deadline }
+
+    func closure(_ token: Int) -> (error: TransferError, until: Instant)? { pools.closure(token) }
+
+    func waiting(at host: String, limit: Int) -> [Int] { pools.waiting(at: host, limit: limit) }
 }
 
 @Suite struct ConnectionPoolsTests {
@@ -77,6 +81,8 @@ private final class Subject {
         pools.hostFailed("a", now: 1)
         pools.hostFailed("a", now: 1)
         #expect(pools.release(1, now: 1) == [] && pools.release(2, now: 1) == [])
+        #expect(pools.closure(3)?.error.message == "down" && pools.closure(3)?.until == 6)
+        #expect(pools.waiting(at: "a", limit: 2) == [3, 4])
         #expect(pools.request(101, host: "b", forReader: false, now: 2), "other hosts do not wait")
         #expect(pools.request(102, host: "a", forReader: true, now: 2), "readers do not wait")
         #expect(pools.deadline == 6 && pools.reopen(now: 5) == [])
@@ -85,7 +91,7 @@ private final class Subject {
         #expect(pools.release(3, now: 7) == [] && pools.release(4, now: 7) == [])
         #expect(pools.deadline == 17, "the delay doubles")
         #expect(pools.reopen(now: 17) == [5, 6])
-        #expect(pools.hostAnswered("a", now: 18) == [])
+        #expect(pools.hostAnswered("a", now: 18) == [] && pools.closure(7) == nil)
         pools.hostFailed("a", now: 19)
         #expect(pools.deadline == 24, "after an answer it is the shortest again")
     }

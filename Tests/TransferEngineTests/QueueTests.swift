@@ -82,7 +82,9 @@ import Testing
         for key in 1...Self.count { try bench.fill(MediaID(key)) }
         func snapshots() async throws -> [DownloadSnapshot] { try await bench.engine.snapshots() }
         try await bench.wait("all are queued") { try await snapshots().count == Self.count }
-        try await bench.wait("two are refused") { try await snapshots().filter { $0.error != nil }.count == 2 }
+        try await bench.wait("two are refused, and those that wait say why") {
+            try await snapshots().allSatisfy { $0.error?.message.contains("503") == true && $0.retryIn != nil }
+        }
         #expect(bench.server.requests.count == 2)
         #expect(try await snapshots().allSatisfy { $0.state != .running })
         // A reader does not wait, and what the server answers it lets the others run.

@@ -61,17 +61,39 @@ final class ConnectionSlots {
     }
 
     /// Records that the host of a connection was not reached, or refused the request for now.
-    func hostFailed(_ connection: DownloadConnection, retryAfter: Duration? = nil, now: Instant) {
+    func hostFailed(
+        _ connection: DownloadConnection, _ error: TransferError, retryAfter: Duration? = nil, now: Instant
+    ) {
         pools.hostFailed(
-            connection.host, retryAfter: retryAfter, now: now, random: Double.random(in: 0..<1))
+            connection.host, error, retryAfter: retryAfter, now: now, random: Double.random(in: 0..<1))
+        explainWaiting(at: connection.host)
     }
 
     /// Records that the host of a connection has answered.
     func hostAnswered(_ connection: DownloadConnection, now: Instant) {
+        guard pools.failedHosts.contains(connection.host) else { return }
         start(pools.hostAnswered(connection.host, now: now))
+        explainWaiting(at: connection.host)
     }
 
-    func networkChanged(now: Instant) { start(pools.networkChanged(now: now)) }
+    func networkChanged(now: Instant) {
+        let hosts = pools.failedHosts
+        start(pools.networkChanged(now: now))
+        for host in hosts { explainWaiting(at: host) }
+    }
+
+    /// Why a connection waits although there is a slot, and until when.
+    func closure(_ connection: DownloadConnection) -> (error: TransferError, until: Instant)? {
+        pools.closure(connection.token)
+    }
+
+    /// Lets the downloads that wait for a host report why: as many as a status lists, however many wait.
+    private func explainWaiting(at host: String) {
+        for token in pools.waiting(at: host, limit: 100) {
+            guard let download = connections[token]?.download else { continue }
+            download.engine.downloads.markDirty(download)
+        }
+    }
 
     /// Starts connections to the hosts that may be asked again now.
     func reopen(now: Instant) { start(pools.reopen(now: now)) }

@@ -116,7 +116,7 @@ extension Download {
         } else {
             let failure = connection.handle?.failure(code) ?? code.failure
             if let handle = connection.handle, handle.hasNoAnswer, failure.isTransient {
-                engine.slots.hostFailed(connection, now: engine.now)
+                engine.slots.hostFailed(connection, failure.error, now: engine.now)
             }
             connection.ending = failure.isTransient ? .failure(failure.error) : .refusal(failure.error)
         }
@@ -158,7 +158,8 @@ extension Download {
             // 429 and 503: the host asks for fewer requests.
             if [429, 503].contains(head.status) {
                 if head.redirects.isEmpty {
-                    engine.slots.hostFailed(connection, retryAfter: head.retryAfter, now: engine.now)
+                    let error = TransferError(.failed, "the server answered \(head.status)")
+                    engine.slots.hostFailed(connection, error, retryAfter: head.retryAfter, now: engine.now)
                 }
             } else {
                 engine.slots.hostAnswered(connection, now: engine.now)

@@ -343,29 +343,40 @@ final class Download {
         let now = engine.now
         let state = machine.state
         let reported = reports.last
+        let (error, nextTry) = delay
         let hasChanged =
             force || reported?.state != state || reported?.generation != machine.generation
-            || reported?.error != machine.error || reported?.priority != machine.priority
+            || reported?.error != error || reported?.priority != machine.priority
             || reported?.isWaitingForConditions != machine.isWaitingForConditions
             || reported?.isWaitingForSpace != machine.isWaitingForSpace || reported?.isTask != machine.isFilling
-            || reported?.isRetrying != machine.isRetrying || reports.nextTry != machine.nextTry
+            || reported?.isRetrying != machine.isRetrying || reports.nextTry != nextTry
         guard hasChanged || now >= reports.due && reports.last?.isOutdated(by: machine) != false else { return }
         let snapshot = self.snapshot
         // A download that was only loaded is not reported.
         let emitsEvent = force || reported != nil || state != .remote
         reports.last = snapshot
-        reports.nextTry = machine.nextTry
+        reports.nextTry = nextTry
         reports.due = now + Self.reportInterval
         if emitsEvent { emit(.progress(snapshot)) }
     }
 
+    /// The failure after which the download tries again, or for which its host is not asked now, and the time of the next
+    /// attempt.
+    private var delay: (error: TransferError?, nextTry: Instant?) {
+        if machine.error == nil, let closure = connections.values.lazy.compactMap(engine.slots.closure).first {
+            return (closure.error, closure.until)
+        }
+        return (machine.error, machine.nextTry)
+    }
+
     var snapshot: DownloadSnapshot {
-        DownloadSnapshot(
+        let (error, nextTry) = delay
+        return DownloadSnapshot(
             key: source.key, generation: machine.generation, state: machine.state,
             received: machine.present.byteCount, total: machine.pin?.total,
-            rate: machine.state == .running ? rate.bytesPerSecond(at: engine.now) : nil, error: machine.error,
+            rate: machine.state == .running ? rate.bytesPerSecond(at: engine.now) : nil, error: error,
             present: machine.present, isTask: machine.isFilling, priority: machine.priority,
             isWaitingForConditions: machine.isWaitingForConditions, isWaitingForSpace: machine.isWaitingForSpace,
-            isRetrying: machine.isRetrying, retryIn: machine.nextTry.map { max(.zero, $0 - engine.now) })
+            isRetrying: machine.isRetrying, retryIn: nextTry.map { max(.zero, $0 - engine.now) })
     }
 }

@@ -133,9 +133,21 @@ package struct ConnectionPools: Sendable {
     }
 
     /// Records that a host was not reached, or refused a request for now. Parameters as `RetryPolicy.pause`.
-    package mutating func hostFailed(_ host: String, retryAfter: Duration?, now: Instant, random: Double) {
-        outages.failed(host, retryAfter: retryAfter, now: now, random: random)
+    package mutating func hostFailed(
+        _ host: String, _ error: TransferError, retryAfter: Duration?, now: Instant, random: Double
+    ) { outages.failed(host, error, retryAfter: retryAfter, now: now, random: random) }
+
+    /// Why a background connection waits although there is a slot, and until when: its host does not answer.
+    package func closure(_ token: Token) -> (error: TransferError, until: Instant)? {
+        guard let entry = waiting[token], entry.pool == .filling else { return nil }
+        return outages.closure(entry.host)
     }
+
+    /// The hosts that have failed and not answered since.
+    var failedHosts: Dictionary<String, HostOutages.Outage>.Keys { outages.hosts }
+
+    /// The first background connections that wait for a host, at most `limit` of each priority.
+    func waiting(at host: String, limit: Int) -> [Token] { waiting.first(limit, at: host) }
 
     /// Records that a host has answered.
     ///
@@ -288,7 +300,7 @@ package struct ConnectionPools: Sendable {
         guard hasSlot(entry.pool) else { return false }
         let sameHost = active.values.count { $0.pool == entry.pool && $0.host == entry.host }
         return switch entry.pool {
-        case .filling: sameHost < limits.fillingPerHost && !outages.isClosed(entry.host)
+        case .filling: sameHost < limits.fillingPerHost && outages.closure(entry.host) == nil
         case .readers: sameHost < limits.readersPerHost
         case .probes: sameHost < limits.probesPerHost
         }

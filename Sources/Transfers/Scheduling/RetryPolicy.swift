@@ -31,12 +31,13 @@ package struct RetryPolicy: Sendable, Equatable {
 /// The hosts that do not answer. Background downloads from such a host wait for one common retry, so that a server that
 /// is down costs a few requests in all, however many downloads are queued.
 struct HostOutages: Sendable {
-    private struct Outage {
+    struct Outage {
         /// The number of failures in a row, not counting those of requests that were already under way.
         var failures = 0
         /// The time of the next request.
         var until = Instant.start
         var isClosed = false
+        var error: TransferError
     }
 
     private let retry: RetryPolicy
@@ -47,13 +48,21 @@ struct HostOutages: Sendable {
     /// The next time at which a host may be asked again.
     var deadline: Instant? { outages.values.filter(\.isClosed).map(\.until).min() }
 
-    /// Whether background downloads from the host wait.
-    func isClosed(_ host: String) -> Bool { outages[host]?.isClosed ?? false }
+    /// Why background downloads from the host wait, and until when; `nil` if they do not.
+    func closure(_ host: String) -> (error: TransferError, until: Instant)? {
+        outages[host].flatMap { $0.isClosed ? ($0.error, $0.until) : nil }
+    }
+
+    /// The hosts that have failed and not answered since.
+    var hosts: Dictionary<String, Outage>.Keys { outages.keys }
 
     /// Records that a host was not reached, or refused a request for now. Parameters as `RetryPolicy.pause`.
-    mutating func failed(_ host: String, retryAfter: Duration?, now: Instant, random: Double) {
-        var outage = outages[host] ?? Outage()
+    mutating func failed(
+        _ host: String, _ error: TransferError, retryAfter: Duration?, now: Instant, random: Double
+    ) {
+        var outage = outages[host] ?? Outage(error: error)
         if outage.isClosed { return }
+        outage.error = error
         outage.failures += 1
         outage.until = now + retry.pause(attempt: outage.failures, retryAfter: retryAfter, random: random)
         outage.isClosed = true

@@ -9,8 +9,10 @@ struct WaitingConnections: Sendable {
         var pool: ConnectionPools.Pool
         var host: String
         var priority: TransferPriority
+    }
 
-        init(_ entry: Entry) { (pool, host, priority) = (entry.pool, entry.host, entry.priority) }
+    private static func line(_ entry: Entry) -> Line {
+        Line(pool: entry.pool, host: entry.host, priority: entry.priority)
     }
 
     private struct Place {
@@ -27,6 +29,15 @@ struct WaitingConnections: Sendable {
 
     func contains(_ token: Token) -> Bool { entries[token] != nil }
 
+    subscript(token: Token) -> Entry? { entries[token]?.entry }
+
+    /// The first background connections to a host, at most `limit` of each priority.
+    func first(_ limit: Int, at host: String) -> [Token] {
+        TransferPriority.allCases.flatMap { priority in
+            lines[Line(pool: .filling, host: host, priority: priority)]?.prefix(limit).map(\.token) ?? []
+        }
+    }
+
     mutating func append(_ token: Token, _ entry: Entry) {
         arrivals += 1
         insert(token, entry, arrival: arrivals)
@@ -34,7 +45,7 @@ struct WaitingConnections: Sendable {
 
     mutating func remove(_ token: Token) {
         guard let (entry, arrival) = entries.removeValue(forKey: token) else { return }
-        let line = Line(entry)
+        let line = Self.line(entry)
         guard let places = lines[line] else { return }
         if places.count == 1 {
             lines[line] = nil
@@ -54,8 +65,8 @@ struct WaitingConnections: Sendable {
 
     private mutating func insert(_ token: Token, _ entry: Entry, arrival: Int) {
         entries[token] = (entry, arrival)
-        let position = Self.position(of: arrival, in: lines[Line(entry)] ?? [])
-        lines[Line(entry), default: []].insert(Place(token: token, arrival: arrival), at: position)
+        let position = Self.position(of: arrival, in: lines[Self.line(entry)] ?? [])
+        lines[Self.line(entry), default: []].insert(Place(token: token, arrival: arrival), at: position)
     }
 
     /// Returns the position of the first place that arrived at `arrival` or later.
