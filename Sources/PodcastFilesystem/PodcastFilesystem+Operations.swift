@@ -28,8 +28,9 @@ extension PodcastFilesystem: FilesystemOperations {
             if !request.reply(entry: found), let number = NodeNumber(found.node) {
                 state.withLock { $0.kernel.abandonLookup(number) }
             }
-            // A change during the lookup may have invalidated the name before the kernel cached it.
-            if found.entryTimeout > 0, state.withLock({ $0.kernel.changes.last }) != change {
+            // A change during the lookup may have invalidated the name before the kernel cached it. For a handle it
+            // caches no name.
+            if !isOfHandle, found.entryTimeout > 0, state.withLock({ $0.kernel.changes.last }) != change {
                 send([.entry(parent: node, name: name)])
             }
         } catch {
