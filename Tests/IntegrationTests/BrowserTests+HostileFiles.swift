@@ -48,6 +48,8 @@ extension BrowserTests {
             let canary = server.url("/canary")
             feed.title = MountedShow.show
             feed.image = server.url("/art")
+            let art = [0xFF, 0xD8, 0xFF] + Array("<script>new Image().src='\(canary)?asset'</script>".utf8)
+            server.serve("/art", Resource(bytes: art, contentType: "text/html"))
             feed.raw = """
                 <h:script xmlns:h="http://www.w3.org/1999/xhtml">new Image().src='\(canary)?feed'</h:script>\
                 <h:img xmlns:h="http://www.w3.org/1999/xhtml" src="\(canary)?feed"/>
@@ -78,7 +80,6 @@ extension BrowserTests {
             server.serve("/\(name)", Resource(bytes: bytes, contentType: "audio/mpeg"))
         }
         let script = "<script>new Image().src='\(canary)?asset'</script>"
-        server.serve("/art", Resource(bytes: [0xFF, 0xD8, 0xFF] + Array(script.utf8), contentType: "text/html"))
         let cue = "00:00:00.000 --> 00:00:09.000\n\(script)\n"
         server.serve("/t.vtt", Resource(text: "WEBVTT\n\n" + cue, contentType: "text/html"))
         server.serve("/t.srt", Resource(text: "1\n" + cue, contentType: "text/html"))

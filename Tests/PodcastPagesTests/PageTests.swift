@@ -136,6 +136,7 @@ struct ShowPageTests {
         show.author = "A & B"
         show.link = "https://example.com/"
         show.image = "https://example.com/a.png"
+        show.cover = "jpg"
         show.language = "de"
         show.episodes = 2
         show.cached = 1
@@ -187,6 +188,7 @@ struct ShowPageTests {
         show.state = Podcast.failed
         show.error = nasty
         show.image = nasty
+        show.cover = nasty
         let name = FileName.stem(nasty) + ".mp3"
         let episode = EpisodeSummary(
             id: 1, name: name, title: nasty, published: .max, duration: .infinity, type: nasty, link: nasty,
@@ -315,10 +317,11 @@ struct ShelfPageTests {
         var show = Podcast(id: 1, name: "A & B", url: "u", title: "T", created: 0, changed: 0, episodes: 1)
         var episode = ShelfEpisode(id: 7, show: 1, name: "a #1.mp3", title: "Half", duration: 3_600, position: 1_800)
         show.image = "https://a.example/i"
+        show.cover = "png"
         let page = text(ViewPage(folder: "To <hear>", [episode], shows: [1: show]).bytes)
         for part in [
             "<h1 dir=\"auto\">To &lt;hear&gt;</h1>", "href=\"../A%20%26%20B/a%20%231.mp3\"",
-            "href=\"../A%20%26%20B/index.html#e7\"", "<img src=\"../A%20%26%20B/cover.jpg\"",
+            "href=\"../A%20%26%20B/index.html#e7\"", "<img src=\"../A%20%26%20B/cover.png\"",
             "<a href=\"../index.html\">Shows</a>",
             "aria-label=\"30:00 of 1:00:00 played\"", "data-at=\"1800\"", "<span>30:00 left</span>",
             "<span class=\"from\" dir=\"auto\">T</span>",
@@ -340,6 +343,48 @@ struct ShelfPageTests {
         #expect(
             text(ShelfPage(shelf).bytes).contains(
                 "href=\"To%20%3Chear%3E/.index.html\">To &lt;hear&gt; <span class=\"facts\">12 episodes</span></a>"))
+    }
+
+    /// A browser reads the images of a page one after another, so that all would wait for the server of a missing one.
+    @Test func aPageRefersOnlyToCachedCovers() {
+        var show = Podcast(id: 1, name: "S", url: "u", title: "Title", created: 0, changed: 0)
+        show.image = "https://a.example/i"
+        var episode = ShelfEpisode(id: 7, show: 1, name: "a.mp3", title: "Half", duration: 3_600, position: 1_800)
+        episode.published = 1
+        func pages() -> [String] {
+            var shelf = Shelf([show], newest: [:])
+            shelf.latest = [episode]
+            return [
+                ShelfPage(shelf).bytes, ViewPage(folder: "x", [episode], shows: [1: show]).bytes,
+                ShowPage(show, newest: nil).finish(),
+            ].map(text)
+        }
+        for text in pages() {
+            #expect(!text.contains("<img") && !text.contains(" data-due>") && text.contains(">T</span>"))
+        }
+        // The script reloads a page until a cover that is about to be fetched is there.
+        show.coverDue = 0
+        for text in pages() { #expect(!text.contains("<img") && text.contains(" data-due>")) }
+        show.coverDue = .max
+        for text in pages() { #expect(!text.contains("<img") && !text.contains(" data-due>")) }
+        (show.cover, show.coverDue) = ("webp", nil)
+        for text in pages() { #expect(text.contains("cover.webp\"") && !text.contains(" data-due>")) }
+        // The former cover stays until the one of a new address is there.
+        show.coverDue = 0
+        for text in pages() { #expect(text.contains("cover.webp\"") && !text.contains(" data-due>")) }
+    }
+
+    @Test(arguments: [
+        ("https://a.example/x/Logo.PNG?size=3000", "cover.png"), ("https://a.example/a.jpeg#x", "cover.jpg"),
+        ("https://a.example/image?f=a.png", "cover.jpg"), ("https://a.example/", "cover.jpg"),
+        ("https://a.example/a.svg", "cover.jpg"),
+    ]) func beforeTheFirstFetchTheAddressNamesTheCover(address: String, name: String) {
+        var show = Podcast(id: 1, name: "S", url: "u", title: "Title", created: 0, changed: 0)
+        #expect(show.coverName == nil)
+        show.image = address
+        #expect(show.coverName == name)
+        show.cover = "webp"
+        #expect(show.coverName == "cover.webp")
     }
 
     @Test func aFeedThatFailsSaysSo() {

@@ -29,6 +29,14 @@ extension ModelRun {
         library.subscribe(feed, document: feed.text { server.url($0) }, during: Self.period(since: began))
         isDaemonAlive = true
         changed()
+        guard feed.hasCover, var show = library.shows.first(where: { $0.feed.number == feed.number }) else { return }
+        // The daemon fetches the cover by itself. This is the show's last change.
+        show.hasCoverCached = true
+        show.changed = began...Self.now + Self.patience.components.seconds
+        library[show: show.id] = show
+        try await compareStatus([show.name, "cover.jpg"])
+        show.changed = began...Self.now
+        library[show: show.id] = show
     }
 
     mutating func changeSubscriptions() async throws {

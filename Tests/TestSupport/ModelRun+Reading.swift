@@ -250,11 +250,6 @@ extension ModelRun {
         }
         switch node.inode >> 58 {
         case 2, 29: if let id = node.episode { noteRead(id) }
-        case 14:
-            guard let id = node.show, var show = library[show: id], !show.hasCoverCached else { return }
-            show.hasCoverCached = true
-            library[show: id] = show
-            changed()
         case 15: if let id = node.episode { change(id) { $0.hasArtCached = true } }
         case 19: if let id = node.episode { change(id) { $0.hasTranscriptCached = true } }
         default: break

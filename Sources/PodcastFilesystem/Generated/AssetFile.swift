@@ -12,8 +12,6 @@ struct AssetFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    static let coverName = "cover.jpg"
-
     private var asset: AssetKind { node.kind.asset ?? .cover }
 
     var form: NodeForm { Sidecar.form }
@@ -65,10 +63,19 @@ extension AssetKind {
 }
 
 extension PodcastFilesystem {
-    /// Returns the node of the asset that a name in a show's folder denotes: `cover.jpg`, or an episode's name with the
-    /// extension of an asset; `nil` for other names. The feed need not name that asset.
+    /// Looks up a show's cover; `nil` if this is not its name. The kernel must not cache the name, since its extension
+    /// changes when another image arrives.
+    func cover(named name: String, of show: ShowID) throws -> Entry? {
+        guard name.utf8.starts(with: Podcast.coverPrefix.utf8), let podcast = try library.podcast(id: show),
+            let cover = podcast.coverName, name.utf8.elementsEqual(cover.utf8)
+        else { return nil }
+        let file = AssetFile(node: NodeNumber(kind: .cover, row: show), mount: self)
+        return try file.facts(open: nil).map { entry($0, entryTimeout: 0) }
+    }
+
+    /// Returns the node of the asset that a name in a show's folder denotes: an episode's name with the extension of an
+    /// asset; `nil` for other names. The feed need not name that asset.
     func asset(_ name: String, of show: ShowID) throws -> NodeNumber? {
-        if name.utf8.elementsEqual(AssetFile.coverName.utf8) { return NodeNumber(kind: .cover, row: show) }
         let fileExtension = FileName.fileExtension(of: name)
         guard let sidecar = Sidecar.all.first(where: { $0.folder == .show && $0.fileExtension == fileExtension }),
             let entry = try library.entry(of: show, stem: FileName.stem(ofFile: name))
@@ -90,9 +97,9 @@ extension PodcastFilesystem {
             return FolderSnapshot.Item(name: name, facts: facts)
         }
         var items: [FolderSnapshot.Item] = []
-        if podcast.image != nil {
-            let cover = NodeNumber(kind: .cover, row: show)
-            items.append(item(cover, AssetFile.coverName, podcast.changed, podcast.changed))
+        // Without attributes, with which the kernel would cache the name.
+        if let name = podcast.coverName {
+            items.append(FolderSnapshot.Item(name: name, bare: NodeNumber(kind: .cover, row: show)))
         }
         let sidecars = Sidecar.all.filter { $0.folder == .show }
         for entry in entries where !entry.sidecars.isEmpty {

@@ -140,6 +140,7 @@ extension PodcastFilesystem {
         var report = StatusReport(
             TaskList(link.isConnected ? live.all : try library.outstandingTasks(), limit: TaskList.limit))
         report.archive = try library.archiveProblem()
+        report.covers = try library.coverCount(dueAt: now)
         return report
     }
 

@@ -50,9 +50,7 @@ struct TaggedShow: NodeBehaviour {
             }
             return mount.entry(TaggedEpisode.facts(of: entry, try mount.library.taggedFile(of: entry.id), mount))
         }
-        guard name.utf8.elementsEqual(AssetFile.coverName.utf8) else { return nil }
-        let cover = AssetFile(node: NodeNumber(kind: .cover, row: node.show), mount: mount)
-        return try cover.facts(open: nil).map { mount.entry($0, entryTimeout: 0) }
+        return try mount.cover(named: name, of: node.show)
     }
 
     func items() throws -> [FolderSnapshot.Item]? {
@@ -66,7 +64,7 @@ struct TaggedShow: NodeBehaviour {
                 : FolderSnapshot.Item(name: entry.name, bare: NodeNumber(entry))
         }
         let cover = NodeNumber(kind: .cover, row: show.id)
-        return episodes + (show.image == nil ? [] : [FolderSnapshot.Item(name: AssetFile.coverName, bare: cover)])
+        return episodes + (show.coverName.map { [FolderSnapshot.Item(name: $0, bare: cover)] } ?? [])
     }
 }
 

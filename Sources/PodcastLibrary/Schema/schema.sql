@@ -44,8 +44,11 @@ CREATE TABLE podcast (
     reach INTEGER,                         -- AddressSpace: the most private that the feed may be in
     space INTEGER,                         -- AddressSpace: what the feed was last fetched from
     trouble TEXT,                          -- FeedTrouble
-    trouble_due INTEGER                    -- when to announce it; NULL once that is done
+    trouble_due INTEGER,                   -- when to announce it; NULL once that is done
+    cover TEXT,                            -- the cached cover's file extension; NULL if none is cached
+    cover_due INTEGER                      -- when to fetch the cover; NULL for not at all
 ) STRICT;
+CREATE INDEX podcast_cover ON podcast (cover_due) WHERE cover_due IS NOT NULL;
 CREATE INDEX podcast_trouble ON podcast (trouble_due) WHERE trouble IS NOT NULL;
 CREATE UNIQUE INDEX podcast_folded ON podcast (folded) WHERE ephemeral = 0;
 
@@ -462,6 +465,15 @@ WHEN (OLD.played <> NEW.played OR OLD.position IS NOT NEW.position)
     FROM sync_account, podcast WHERE podcast.id = NEW.podcast AND podcast.ephemeral = 0
     ON CONFLICT (episode) DO UPDATE SET
         at = excluded.at, floor = max(floor, excluded.floor, coalesce(stamp + 1, 0)), stamp = NULL;
+END;
+
+-- A subscribed show's cover is fetched when its address is new. Until then the former one stays.
+CREATE TRIGGER cover_moved AFTER UPDATE OF image, ephemeral ON podcast
+WHEN OLD.image IS NOT NEW.image OR OLD.ephemeral <> NEW.ephemeral BEGIN
+    UPDATE podcast SET
+        cover = iif(image IS NULL, NULL, cover),
+        cover_due = iif(ephemeral = 0 AND image IS NOT NULL AND (image IS NOT OLD.image OR cover IS NULL), 0, NULL)
+    WHERE id = NEW.id;
 END;
 
 -- The first views, and the other folders in the root.

@@ -270,7 +270,7 @@ enum PodcastSQL {
         (SELECT count(*) FROM episode e WHERE e.podcast = p.id AND e.buried = 0), \
         (SELECT count(*) FROM rendition r WHERE r.podcast = p.id AND r.complete = 1 \
         AND NOT EXISTS (SELECT 1 FROM alternate a WHERE a.medium = r.episode)), \(hasCredentials), p.unplayable, \
-        p.trouble, p.trouble_due
+        p.trouble, p.trouble_due, p.cover, p.cover_due
         """
 
     static func settings(_ db: Database, of podcast: ShowID) throws -> [String: String] {
@@ -314,6 +314,6 @@ enum PodcastSQL {
             error: row[13], httpStatus: row[14], etag: row[15], lastModified: row[16], finalURL: row[17],
             contentType: row[18], lastRefresh: row[19], nextRefresh: row[20], created: row[21], changed: row[22],
             ephemeral: row[23], episodes: row[24], cached: row[25], hasCredentials: row[26],
-            unplayable: row[27], trouble: FeedTroubleRecord(row, from: 28))
+            unplayable: row[27], trouble: FeedTroubleRecord(row, from: 28), cover: row[30], coverDue: row[31])
     }
 }

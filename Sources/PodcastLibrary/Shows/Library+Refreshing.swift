@@ -214,7 +214,9 @@ extension Library {
                 db, "SELECT EXISTS (SELECT 1 FROM podcast WHERE \(isShow))", [latest, latestRefresh])
             let hasAccount = try Bool.fetchOne(
                 db, "SELECT EXISTS (SELECT 1 FROM sync_account WHERE \(isAccount))", [latest, latestSync])
-            return hasShow ?? false || hasAccount ?? false
+            let hasCover = try Bool.fetchOne(
+                db, "SELECT EXISTS (SELECT 1 FROM podcast WHERE cover_due > ?1)", [latest + Self.coverPause.seconds])
+            return hasShow ?? false || hasAccount ?? false || hasCover ?? false
         }
         guard isNeeded else { return }
         // `min` of two values is NULL if one is: a show that was never refreshed still has no last refresh.
@@ -222,6 +224,8 @@ extension Library {
             try db.run(
                 "UPDATE podcast SET last_refresh = min(last_refresh, ?3), next_refresh = ?3 WHERE \(isShow)",
                 [latest, latestRefresh, now])
+            try db.run(
+                "UPDATE podcast SET cover_due = ?2 WHERE cover_due > ?1", [latest + Self.coverPause.seconds, now])
             try db.run(
                 """
                 UPDATE sync_account SET last_sync = min(last_sync, ?3), held_until = NULL,

@@ -53,6 +53,10 @@ package struct Podcast: Sendable, Equatable {
     package var unplayable: Int?
     /// Whether the feed may never return.
     package var trouble = FeedTroubleRecord()
+    /// The file extension of the cached cover; `nil` if no cover is in the cache.
+    package var cover: String?
+    /// The time at which the cover is to be fetched; `nil` if it is cached, or cannot be fetched.
+    package var coverDue: Int64?
 
     /// The values of `state`.
     package static let active = "active"

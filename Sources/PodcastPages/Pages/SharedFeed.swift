@@ -21,7 +21,7 @@ package struct SharedFeed: Sendable {
         text.element("itunes:author", show.author, indent: "    ")
         text.element("itunes:type", show.type, indent: "    ")
         text.element("itunes:explicit", show.explicit.map { $0 ? "true" : "false" }, indent: "    ")
-        if show.image != nil { addImage("\(Self.address(base, show.name))/cover.jpg", indent: "    ") }
+        if let cover = show.coverName { addImage("\(Self.address(base, show.name))/\(cover)", indent: "    ") }
     }
 
     /// Starts the feed of a view.

@@ -87,7 +87,7 @@ package struct ShelfPage: Sendable {
         let cards = episodes.compactMap { episode -> Markup? in
             guard let show = shows[episode.show] else { return nil }
             return """
-                <li>\(Markup.art(of: show, address: [show.name, "cover.jpg"]))<div>\
+                <li>\(Markup.art(of: show, in: [show.name]))<div>\
                 <a href="\(path: show.name, "index.html")#e\(episode.id)">\
                 \(Markup.heading(episode.title, isPlayed: episode.played))</a>\
                 <p class="facts"><span dir="auto">\(show.title)</span>\(fact(episode))</p>\
@@ -153,7 +153,7 @@ package struct ShelfPage: Sendable {
         }
         return """
             <li data-newest="\(shelf.newest[show.id] ?? 0)" data-unplayed="\(unplayed)">\
-            <a href="\(path: show.name, "index.html")">\(Markup.art(of: show, address: [show.name, "cover.jpg"]))\
+            <a href="\(path: show.name, "index.html")">\(Markup.art(of: show, in: [show.name]))\
             <h3 dir="auto"\(raw: LanguageTag.attribute(show.language))>\(show.title)</h3></a>\
             <p class="facts"><span>\(count)</span>\(newest)</p>\(problem)</li>
 

@@ -76,7 +76,7 @@ package struct ShowPage: Sendable {
         let downloaded: Markup? =
             show.cached > 0 ? "<span>\(WholeNumber.text(show.cached)) downloaded</span>" : nil
         page += """
-            <header class="head">\(Markup.art(of: show, address: ["cover.jpg"]))<div><div class="name">\
+            <header class="head">\(Markup.art(of: show, in: []))<div><div class="name">\
             <h1 dir="auto"\(raw: LanguageTag.attribute(show.language))>\(show.title)</h1>\(author)</div>\(description)\
             <p class="facts line"><span>\(show.episodes.counted("episode"))</span>\(downloaded)\
             \(newest.map { "<span>newest \(day: $0)</span>" })\(link(show.link, text: "Website"))\

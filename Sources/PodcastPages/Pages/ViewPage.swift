@@ -62,7 +62,7 @@ package struct ViewPage: Sendable {
         let length = episode.rest ?? episode.duration.map(TimeText.clock) ?? ""
         return """
             <li\(raw: episode.played ? " class=\"played\"" : "")><details><summary>\
-            \(Markup.art(of: show, address: ["..", show.name, "cover.jpg"]))\
+            \(Markup.art(of: show, in: ["..", show.name]))\
             \(Markup.heading(episode.title, isPlayed: episode.played))\
             <span class="from" dir="auto">\(show.title)</span><span class="facts">\
             <span>\(day: episode.published, offset: episode.publishedOffset)</span><span>\(length)</span>\

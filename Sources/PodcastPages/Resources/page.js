@@ -160,3 +160,10 @@ if(auto){
   auto.addEventListener('change',()=>{if(auto.checked)location.replace(location.pathname)});
   setInterval(()=>{if(auto.checked&&!document.hidden)location.reload()},Number(auto.dataset.seconds)*1000);
 }
+const due=one('[data-due]');
+if(due){
+  const tries=(history.state||{}).tries||0,isUsed=()=>document.hidden||getSelection().toString()
+    ||all('audio,video').some(media=>!media.paused)||all('input[type=search]').some(input=>input.value);
+  const renew=()=>{if(isUsed())return setTimeout(renew,2000);history.replaceState({tries:tries+1},'');location.reload()};
+  if(tries<20)setTimeout(renew,Math.min(60,2*1.5**tries)*1000);
+}

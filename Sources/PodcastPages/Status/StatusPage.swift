@@ -75,10 +75,18 @@ package struct StatusPage: Sendable {
             <main>
             <p class="line" hidden><label><input type="checkbox" id="auto" checked data-seconds="\(pace)">\
             Update every \(pace) seconds</label></p>
-            \(isBusy || rates.contains { $0 > 0 } ? plot : nil)\(tasks)\(endedList)</main>
+            \(isBusy || rates.contains { $0 > 0 } ? plot : nil)\(tasks)\(covers)\(endedList)</main>
             \(Markup.end)
             """
         return page.bytes
+    }
+
+    private var covers: Markup? {
+        if report.covers == 0 { return nil }
+        return """
+            <p class="facts">\(report.covers.counted("cover")) still to be fetched</p>
+
+            """
     }
 
     private var endedList: Markup? {

@@ -61,6 +61,8 @@ package struct StatusReport: Sendable, Equatable {
     package var skipped: [String] = []
     /// The problem of the archive, one line; `nil` if there is none.
     package var archive: String?
+    /// The number of covers that are still to be fetched.
+    package var covers = 0
     /// The number of episodes that probes, programs that read only headers and tags, have opened or read since the
     /// daemon's start; `nil` if it is not known.
     package var probed: Int?
@@ -111,6 +113,7 @@ package struct StatusReport: Sendable, Equatable {
         // The member is omitted if nothing is skipped, which is usual.
         if !skipped.isEmpty { members.append(("skipped", .array(skipped.map { .string($0) }))) }
         if let archive { members.append(("archive", .string(archive))) }
+        if covers > 0 { members.append(("covers", .int(Int64(covers)))) }
         return .object(members)
     }
 
@@ -120,11 +123,12 @@ package struct StatusReport: Sendable, Equatable {
     // MARK: Text
 
     /// The text of `.status`: a heading and one line for each task, or `no active tasks`; then one line for each
-    /// element of `skipped`, and one for `archive`.
+    /// element of `skipped`, one for `archive`, and one for `covers`.
     package var text: String {
         let notes =
             skipped.map { "skipped: \(PlainText.oneLine($0))\n" }.joined()
             + (archive.map { "archive: \(PlainText.oneLine($0))\n" } ?? "")
+            + (covers > 0 ? "covers: \(WholeNumber.text(covers)) still to be fetched\n" : "")
         if tasks.isEmpty { return "no active tasks\n" + notes }
         let heading = counts.map { "\($0.count) \($0.state.rawValue)" } + [ByteText.rate(rate)]
         var lines = [heading.joined(separator: ", ")]

@@ -106,17 +106,24 @@ struct Markup: ExpressibleByStringInterpolation, Sendable {
 
     // MARK: Parts
 
-    /// Returns the show's art over the initial of its title. The initial is visible until the art is loaded, or always
-    /// if the show has no art. The initial's background is one of twelve colors, which depends on the title.
-    static func art(of show: Podcast, address: [String]) -> Markup {
+    /// Returns the show's cover over the initial of its title. A cover that is not in the cache is left out, because a
+    /// browser reads the images of a page one after another, and all would wait for its server. The script reloads the
+    /// page until the covers that are about to be fetched are there. The initial's background is one of twelve colors,
+    /// which depends on the title.
+    ///
+    /// - Parameter folder: The relative address of the show's folder.
+    static func art(of show: Podcast, in folder: [String]) -> Markup {
         let tint = show.title.unicodeScalars.reduce(UInt32(7)) { ($0 &* 31) &+ $1.value } % 12
         let initial = show.title.first { $0.isLetter || $0.isNumber }.map { String($0).uppercased() } ?? ""
-        let image: Markup = """
-            <img src="\(path: address)" alt="" width="192" height="192" loading="lazy" decoding="async">
+        let image = show.cover.flatMap { _ in show.coverName }.map { name -> Markup in
             """
+            <img src="\(path: folder + [name])" alt="" width="192" height="192" loading="lazy" decoding="async">
+            """
+        }
+        let isDue = show.isCoverDue(at: WallTime.now.seconds)
         return """
-            <span class="art tint t\(tint)"><span aria-hidden="true">\(initial)</span>\
-            \(show.image == nil ? nil : image)</span>
+            <span class="art tint t\(tint)"\(raw: isDue ? " data-due" : "")>\
+            <span aria-hidden="true">\(initial)</span>\(image)</span>
             """
     }
 

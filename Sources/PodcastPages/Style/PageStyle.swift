@@ -28,6 +28,8 @@ enum PageStyle {
     ///   with `#e7` opens episode 7.
     /// - The shelf (the tiles of the shows): the search field filters the tiles, and lists episodes of all shows by
     ///   their titles. A menu sorts the tiles.
+    /// - Covers that are about to be fetched: the page reloads itself after some seconds, later each time, but not if
+    ///   it plays, is searched, or has selected text.
     /// - Transfers: the page reloads itself at an interval while it is visible and its check box is checked.
     /// - `/` moves the focus to the search field.
     static let script = String(decoding: PackageResources.page_js, as: UTF8.self)

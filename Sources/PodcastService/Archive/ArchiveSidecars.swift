@@ -45,9 +45,10 @@ final class ArchiveSidecars: ServicePart {
             for (sidecars, kind, suffix) in offered where !episode.sidecars.isDisjoint(with: sidecars) {
                 if let bytes = await asset(kind, id.rawValue) { try await archive.add(bytes, as: stem + suffix) }
             }
-            let cover = file.path.prefix { $0 != "/" } + "/cover.jpg"
-            if show.image != nil, covers.insert(show.id).inserted, let bytes = await asset(.cover, show.id.rawValue) {
-                try await archive.add(bytes, as: String(cover))
+            if show.image != nil, covers.insert(show.id).inserted, let bytes = await asset(.cover, show.id.rawValue),
+                let cover = try library.podcast(id: show.id)?.coverName
+            {
+                try await archive.add(bytes, as: "\(file.path.prefix { $0 != "/" })/\(cover)")
             }
         } catch {
             log.debug("the files beside \(file.path) are not archived: \(error)")

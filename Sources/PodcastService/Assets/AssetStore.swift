@@ -14,20 +14,42 @@ struct AssetStore: Sendable {
         /// The time at which the server last sent or confirmed the asset, in seconds since 1970.
         var checked: Int64
         var size: Int64
+        /// The file extension for the format of an image.
+        var imageExtension: String?
+    }
+
+    /// The total sizes of the assets in bytes.
+    struct Totals: Sendable {
+        var covers: Int64 = 0
+        var others: Int64 = 0
+
+        subscript(kind: AssetKind?) -> Int64 {
+            get { kind == .cover ? covers : others }
+            set { if kind == .cover { covers = newValue } else { others = newValue } }
+        }
+
+        /// Whether assets have to be removed.
+        var exceedCapacity: Bool { covers > AssetStore.coverCapacity || others > AssetStore.capacity }
     }
 
     /// The folder of the assets, which `Daemon.run` creates with mode 0700.
     let folder: String
 
-    /// Maximum total size of the assets in bytes; above it the least recently used are removed.
+    /// Maximum total size of the assets other than covers in bytes; above it the least recently used are removed.
     static let capacity: Int64 = 256 << 20
+    /// Maximum total size of the covers: two hundred of 2.5 MB each, or some two thousand of the usual size.
+    static let coverCapacity: Int64 = 512 << 20
     private static let recordExtension = ".json"
     private static let temporaryPrefix = "new-"
+    /// The prefix of the files that this daemon is receiving.
+    private let ownPrefix = "\(temporaryPrefix)\(UUID())-"
+
+    init(folder: String) { self.folder = folder }
 
     func path(_ name: String) -> String { "\(folder)/\(name)" }
 
     /// Creates a file for an incoming asset; `nil` if that fails.
-    func begin() -> ArrivingDocument? { ArrivingDocument(path: path(Self.temporaryPrefix + UUID().uuidString)) }
+    func begin() -> ArrivingDocument? { ArrivingDocument(path: path(ownPrefix + UUID().uuidString)) }
 
     /// Returns the record of an asset if its file exists and has the recorded size.
     func record(_ name: String) -> Record? {
@@ -76,31 +98,33 @@ struct AssetStore: Sendable {
     /// Marks an asset as the most recently used.
     func touch(_ name: String) { utimensat(AT_FDCWD, path(name), nil, 0) }
 
-    /// Removes assets, least recently used first, until they fit the capacity.
+    /// Removes assets, least recently used first, while their total size exceeds the capacity, and the unfinished files
+    /// of earlier daemons. Reads the whole folder, so it runs outside the actor.
     ///
-    /// - Parameters:
-    ///   - kept: an asset that is not removed.
-    ///   - removesBegun: whether to remove unfinished files as well; no fetch may be running then.
-    /// - Returns: whether an asset was removed.
-    @discardableResult
-    func tidy(keeping kept: String? = nil, removesBegun: Bool = false) -> Bool {
-        var files: [(name: String, size: Int64, used: timespec)] = []
+    /// - Parameter kept: an asset that is not removed.
+    /// - Returns: the remaining total sizes, and the names of the removed assets.
+    @concurrent func tidy(keeping kept: String?) async -> (totals: Totals, removed: [String]) {
+        var files: [(name: String, kind: AssetKind?, size: Int64, used: timespec)] = []
+        var totals = Totals()
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             if name.hasPrefix(Self.temporaryPrefix) {
-                if removesBegun { unlink(path(name)) }
+                if !name.hasPrefix(ownPrefix) { unlink(path(name)) }
                 continue
             }
             var status = stat()
             guard !name.hasSuffix(Self.recordExtension), stat(path(name), &status) == 0 else { continue }
-            files.append((name, Int64(status.st_size), status.st_mtim))
+            let kind = AssetKind(rawValue: String(name.prefix { $0 != "-" }))
+            totals[kind] += Int64(status.st_size)
+            files.append((name, kind, Int64(status.st_size), status.st_mtim))
         }
-        let all = files.reduce(0) { $0 + $1.size }
-        var total = all
+        var removed: [String] = []
+        guard totals.exceedCapacity else { return (totals, removed) }
         for file in files.sorted(by: { ($0.used.tv_sec, $0.used.tv_nsec) < ($1.used.tv_sec, $1.used.tv_nsec) })
-        where total > Self.capacity && file.name != kept {
+        where file.name != kept && totals[file.kind] > (file.kind == .cover ? Self.coverCapacity : Self.capacity) {
             remove(file.name)
-            total -= file.size
+            totals[file.kind] -= file.size
+            removed.append(file.name)
         }
-        return total < all
+        return (totals, removed)
     }
 }

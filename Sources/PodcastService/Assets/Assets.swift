@@ -22,6 +22,10 @@ final class Assets: ServicePart {
     private var revalidationPauses: [String: Instant] = [:]
     /// Streams whose playlists were checked. They are not checked again before `until`.
     var streams: [EpisodeID: (url: String, until: Instant)] = [:]
+    /// The total sizes in the cache; `nil` until they are known.
+    private var totals: AssetStore.Totals?
+    private var isTidying = false
+    private var isStopping = false
 
     init(_ driver: CoreDriver) {
         context = driver.context
@@ -43,35 +47,88 @@ final class Assets: ServicePart {
     /// Timeout of a fetch; a reader is waiting.
     private static let assetTimeout = Duration.seconds(60)
 
-    /// Ensures that an asset is in the cache.
+    /// Starts to look which assets there are, and removes the unfinished files of the previous daemon.
+    func start() { tidy() }
+
+    /// Makes failures from now on count for nothing: they say nothing about the servers.
+    func stop() { isStopping = true }
+
+    /// Ensures that an asset is in the cache. Cached art is served at once, and an outdated one is replaced afterwards:
+    /// a browser reads the images of a page one after another.
     func asset(_ kind: AssetKind, _ id: Int64) async throws -> Reply {
         if kind == .stream { return try await stream(EpisodeID(id)) }
         let name = kind.fileName(id)
         guard let source = try assetSource(kind, id) else {
             throw Failure(errorNumber: ENODATA, message: "the feed does not list it, or no longer does")
         }
-        let known = store.record(name).flatMap { $0.url == source.url ? $0 : nil }
-        let now = now()
-        if let known, known.checked <= now, known.checked > now - Self.assetFreshness.seconds {
+        let stored = store.record(name)
+        let known = stored.flatMap { $0.url == source.url ? $0 : nil }
+        let hasFailed = failures[name].map { $0.url == source.url && $0.until > uptime } ?? false
+        let isCurrent = known.map { isFresh($0) || isRevalidationPaused(of: source.url) } ?? false
+        // A former cover is better than none while the server of the new one is slow.
+        if let usable = isCurrent || kind == .art ? known : kind == .cover ? stored : nil {
+            if !isCurrent, !hasFailed { _ = fetch(kind, name, source, known) }
             store.touch(name)
-            return .asset(file: name, size: known.size)
+            return .asset(file: name, size: usable.size)
         }
-        if let known, isRevalidationPaused(of: source.url) {
-            store.touch(name)
-            return .asset(file: name, size: known.size)
-        }
-        if let past = failures[name], past.url == source.url, past.until > uptime { throw past.failure }
-        let task =
-            fetches[name]
-            ?? startTask { [self] in
-                defer { fetches[name] = nil }
-                return try await fetchAsset(kind, name, source, known)
-            }
-        fetches[name] = task
-        let size = try await task.value
+        if hasFailed, let past = failures[name] { throw past.failure }
+        let size = try await fetch(kind, name, source, known).value
         // After a 304, or a failure for which an outdated copy is served, the file is not new: mark it as used.
         store.touch(name)
         return .asset(file: name, size: size)
+    }
+
+    /// Fetches a show's cover, and records in the library whether it is cached.
+    func fetchCover(of show: ShowID) async throws {
+        let name = AssetKind.cover.fileName(show.rawValue)
+        guard let source = try assetSource(.cover, show.rawValue) else { return }
+        let known = store.record(name).flatMap { $0.url == source.url ? $0 : nil }
+        if let known, isFresh(known), let format = known.imageExtension {
+            return try library.record(cover: format, from: source.url, of: show, isNew: false, now: now())
+        }
+        _ = try? await fetch(.cover, name, source, known).value
+    }
+
+    private func isFresh(_ record: AssetStore.Record) -> Bool {
+        record.checked <= now() && record.checked > now() - Self.assetFreshness.seconds
+    }
+
+    /// Returns the running fetch of an asset, or starts one.
+    private func fetch(
+        _ kind: AssetKind, _ name: String, _ source: AssetSource, _ known: AssetStore.Record?
+    ) -> Task<Int64, any Error> {
+        if let running = fetches[name] { return running }
+        let task = startTask { [self] in
+            defer { fetches[name] = nil }
+            return try await fetchAsset(kind, name, source, known)
+        }
+        fetches[name] = task
+        return task
+    }
+
+    /// Reads the total sizes, and removes what exceeds the capacity.
+    private func tidy(keeping kept: String? = nil) {
+        if isTidying { return }
+        isTidying = true
+        startTask { [self] in
+            await driver.underWay {
+                let (totals, removed) = await store.tidy(keeping: kept)
+                self.totals = totals
+                isTidying = false
+                if removed.isEmpty { return }
+                do {
+                    let shows = removed.compactMap { name -> ShowID? in
+                        let parts = name.split(separator: "-")
+                        return parts.first.map(String.init) == AssetKind.cover.rawValue
+                            ? parts.last.flatMap { Int64($0) }.map { ShowID($0) } : nil
+                    }
+                    try library.forgetCovers(of: shows, now: now())
+                } catch {
+                    log.error("\(error)")
+                }
+                driver.report(.changedText)
+            }
+        }
     }
 
     private func isRevalidationPaused(of url: String) -> Bool {
@@ -94,8 +151,9 @@ final class Assets: ServicePart {
 
     private func assetSource(_ kind: AssetKind, _ id: Int64) throws -> AssetSource? {
         if kind == .cover {
-            guard let show = try library.podcast(id: ShowID(id)), let url = show.image else { return nil }
-            return AssetSource(url: url, podcast: show.id, path: "\(show.name)/cover.jpg")
+            guard let show = try library.podcast(id: ShowID(id)), let url = show.image, let name = show.coverName
+            else { return nil }
+            return AssetSource(url: url, podcast: show.id, path: "\(show.name)/\(name)")
         }
         guard let episode = try library.episode(id: EpisodeID(id)), let show = try library.podcast(id: episode.podcast)
         else {
@@ -132,11 +190,27 @@ final class Assets: ServicePart {
                 timeout: Self.assetTimeout)
             if let etag = known?.etag { request.fields.append(("If-None-Match", etag)) }
             if let date = known?.lastModified { request.fields.append(("If-Modified-Since", date)) }
-            let size = try await receive(request, kind, name, source.url, known)
+            let (record, isNew) = try await receive(request, kind, name, source.url, known)
             failures[name] = nil
-            return size
+            if kind == .cover, let format = record.imageExtension {
+                try library.record(cover: format, from: source.url, of: source.podcast, isNew: isNew, now: now())
+                if let show = try library.podcast(id: source.podcast) {
+                    driver.changed(podcast: show.id, name: show.name)
+                } else {
+                    store.remove(name)
+                }
+            }
+            return record.size
         } catch {
             let transferError = (error as? ServerFailure)?.error ?? error as? TransferError
+            if kind == .cover, !isStopping {
+                // After any other failure, the cover is fetched when a program opens it, or its address changes.
+                let isPassing =
+                    error is ServerFailure
+                    || transferError.map { [.unreachable, .timedOut, .diskFull].contains($0.code) } ?? true
+                let due = isPassing ? now() + Library.coverPause.seconds : nil
+                try library.coverFailed(of: source.podcast, from: source.url, due: due)
+            }
             // After any failure, serve an outdated copy rather than none.
             if let known {
                 let isServers = error is ServerFailure || [.unreachable, .timedOut].contains(transferError?.code)
@@ -173,9 +247,10 @@ final class Assets: ServicePart {
         failures[name] = (failure, url, uptime + Self.failureLifetime)
     }
 
+    /// - Returns: the asset's record, and whether the server has sent the asset, instead of confirming the cached one.
     private func receive(
         _ request: DataRequest, _ kind: AssetKind, _ name: String, _ url: String, _ known: AssetStore.Record?
-    ) async throws -> Int64 {
+    ) async throws -> (record: AssetStore.Record, isNew: Bool) {
         guard let file = store.begin() else { throw TransferError(.failed, "the cache cannot be written") }
         var head: ResponseHead?
         var beginning: [UInt8] = []
@@ -206,7 +281,7 @@ final class Assets: ServicePart {
         if head.status == 304, var known {
             known.checked = now()
             try store.write(known, of: name)
-            return known.size
+            return (known, false)
         }
         switch head.status {
         case 200: break
@@ -216,6 +291,7 @@ final class Assets: ServicePart {
             throw ServerFailure(error: TransferError(.failed, "the server answered \(head.status)"))
         default: throw TransferError(.failed, "the server answered \(head.status)")
         }
+        record.imageExtension = AssetContent.imageExtension(beginning)
         guard AssetContent.fits(kind, beginning) else {
             throw TransferError(.unusable, "the server sent something else (\(head["content-type"] ?? "of no type"))")
         }
@@ -226,9 +302,12 @@ final class Assets: ServicePart {
             append(rest)
         }
         record.size = size
+        let replaced = store.record(name)?.size ?? 0
         try store.replace(name, by: file, record)
-        if store.tidy(keeping: name) || kind == .vtt || kind == .srt { driver.report(.changedText) }
-        return size
+        totals?[kind] += size - replaced
+        if totals?.exceedCapacity ?? false { tidy(keeping: name) }
+        if kind == .vtt || kind == .srt { driver.report(.changedText) }
+        return (record, true)
     }
 }
 
@@ -244,7 +323,7 @@ extension [Transcript] {
 enum AssetContent {
     static func fits(_ kind: AssetKind, _ bytes: [UInt8]) -> Bool {
         switch kind {
-        case .cover, .art: isImage(bytes)
+        case .cover, .art: imageExtension(bytes) != nil
         // The converter checks the format.
         case .vtt: !bytes.isEmpty
         case .srt: !bytes.isEmpty && !DocumentStart.isMarkup(bytes)
@@ -253,27 +332,27 @@ enum AssetContent {
         }
     }
 
-    /// Returns whether the bytes are JPEG, PNG, GIF, WebP, AVIF, HEIC or BMP, by signature, whatever media type the
-    /// server states. Of the ISO base media files, which include MP4, only those with the brand of an image count.
-    private static func isImage(_ bytes: [UInt8]) -> Bool {
-        bytes.starts(with: [0xFF, 0xD8, 0xFF]) || bytes.starts(with: [0x89, 0x50, 0x4E, 0x47])
-            || bytes.starts(with: Array("GIF8".utf8)) || bytes.starts(with: Array("BM".utf8))
-            || bytes.starts(with: Array("RIFF".utf8)) && bytes.dropFirst(8).starts(with: Array("WEBP".utf8))
-            || hasImageBrand(bytes)
+    /// Returns the usual file extension for JPEG, PNG, GIF, WebP, AVIF, HEIC or BMP, by signature, whatever media type
+    /// the server states; `nil` for other content. Of the ISO base media files, which include MP4, only those with the
+    /// brand of an image count.
+    static func imageExtension(_ bytes: [UInt8]) -> String? {
+        if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "jpg" }
+        if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return "png" }
+        if bytes.starts(with: Array("GIF8".utf8)) { return "gif" }
+        if bytes.starts(with: Array("BM".utf8)) { return "bmp" }
+        if bytes.starts(with: Array("RIFF".utf8)), bytes.dropFirst(8).starts(with: Array("WEBP".utf8)) { return "webp" }
+        guard bytes.dropFirst(4).starts(with: Array("ftyp".utf8)) else { return nil }
+        return imageBrands[String(decoding: bytes.dropFirst(8).prefix(4), as: UTF8.self)]
     }
 
     /// The major brands of AVIF and HEIF files.
-    private static let imageBrands: Set<String> = [
-        "avif", "avis", "heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "mif2", "msf1",
+    private static let imageBrands = [
+        "avif": "avif", "avis": "avif", "heic": "heic", "heix": "heic", "heim": "heic", "heis": "heic",
+        "hevc": "heic", "hevx": "heic", "mif1": "heic", "mif2": "heic", "msf1": "heic",
     ]
-
-    private static func hasImageBrand(_ bytes: [UInt8]) -> Bool {
-        bytes.dropFirst(4).starts(with: Array("ftyp".utf8))
-            && imageBrands.contains(String(decoding: bytes.dropFirst(8).prefix(4), as: UTF8.self))
-    }
 
     /// Returns whether the bytes are an image, including SVG, which may be published but is not accepted from feeds.
     static func isPicture(_ bytes: [UInt8]) -> Bool {
-        isImage(bytes) || DocumentStart.isMarkup(bytes) && bytes.firstRange(of: Array("<svg".utf8)) != nil
+        imageExtension(bytes) != nil || DocumentStart.isMarkup(bytes) && bytes.firstRange(of: Array("<svg".utf8)) != nil
     }
 }

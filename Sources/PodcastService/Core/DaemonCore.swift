@@ -41,6 +41,9 @@ package struct DaemonCore: Sendable {
     /// and power conditions permit it.
     package var mayRunByItself: Bool { conditions.allows || !clients.isEmpty }
 
+    /// Whether network and power conditions permit discretionary work.
+    package var allowsDiscretionary: Bool { conditions.allows }
+
     /// Whether no client is connected, nothing is running or waits to be written, and no task could proceed.
     package var isIdle: Bool {
         clients.isEmpty && underWay == 0 && !isFetching && unwritten == 0 && tasks.fetches.isEmpty
@@ -129,7 +132,8 @@ package struct DaemonCore: Sendable {
         if batch.hasEndedTask, tasks.isAtRest(waiting: space.waiting) {
             effects += [.broadcast(tasks.event(.idle, at: now)), .runHook(.idle)]
         }
-        let dependsOnConditions = clients.isEmpty || tasks.hasDiscretionary
+        let dependsOnConditions =
+            clients.isEmpty || tasks.hasDiscretionary || upkeep.isDue(.fetchCovers, at: now)
         if dependsOnConditions { effects += conditions.demand(at: now) }
         let isShort = space.policy.isBlocked || space.exceedsLimits
         space.arrived(batch.newBytes)
@@ -143,7 +147,7 @@ package struct DaemonCore: Sendable {
         if !isPlanning { effects += tasks.drainOrders(rejected: space.rejected) }
         let state = UpkeepPlanner.State(
             isIdle: isIdle, isBusy: underWay > 0 || isFetching,
-            conditionsDue: dependsOnConditions ? conditions.deadline : nil)
+            conditionsDue: dependsOnConditions ? conditions.deadline : nil, allowsDiscretionary: conditions.allows)
         for effect in upkeep.plan(state, at: now) {
             if effect == .perform(.assessSpace) {
                 isPlanning = true

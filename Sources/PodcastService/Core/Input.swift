@@ -105,6 +105,8 @@ package enum Input: Sendable {
 /// Work that the daemon starts by itself.
 package enum Chore: Sendable, Hashable, CaseIterable {
     case backUp, refresh, synchronize, upload
+    /// Fetches the covers of shows. Waits for the conditions of discretionary work, also if clients are connected.
+    case fetchCovers
     /// Deletes expired search results, and shows that were removed long ago.
     case tidyUp
     /// Examines the archive folder again, and moves files to it.

@@ -33,6 +33,7 @@ package final class PodcastService: ServicePart {
     /// Reports disks that are mounted or unmounted, if there is an archive.
     private var mounts: MountTableWatch?
     let find: FindUpdates
+    let covers: Covers
     /// The way in which a damaged or missing library was replaced; `nil` if the library was intact.
     private let recovery: LibraryRecovery?
     /// The message for the next `podfs` command that connects; `nil` if there is none.
@@ -71,6 +72,7 @@ package final class PodcastService: ServicePart {
         chapters.finished = { [weak mover] in mover?.request() }
         verifier.archive = archive
         find = FindUpdates(driver)
+        covers = Covers(subscriptions.assets, driver)
     }
 
     /// Records an episode that a program opened or read only to probe it.
@@ -93,7 +95,7 @@ package final class PodcastService: ServicePart {
         try subscriptions.restore(isRecovering: recovery != nil) { text in
             notice.withLock { if $0 == nil { $0 = text } }
         }
-        subscriptions.assets.store.tidy(removesBegun: true)
+        subscriptions.assets.start()
         try refresher.start()
         try refresher.tidier.restoreKeptEpisodes()
         try tasks.start()
@@ -111,6 +113,7 @@ package final class PodcastService: ServicePart {
     /// Stops all work, writes pending copies of the library, and records the bytes that each download has received.
     package func stop() async {
         mounts = nil
+        subscriptions.assets.stop()
         sync.stop()
         context.work.close()
         engine.shutDown()
@@ -169,6 +172,7 @@ extension PodcastService: CoreDriver.Owner {
         moments[.synchronize] = sync.next.map { .seconds($0) }
         moments[.upload] = uploads.next.map { .seconds($0) }
         moments[.archive] = mover.next
+        moments[.fetchCovers] = covers.next
         moments[.updateViews] = views.next.map { .seconds($0) }
         return moments
     }
@@ -183,6 +187,7 @@ extension PodcastService: CoreDriver.Owner {
         case .upload: uploads.beginPending()
         case .updateViews: views.update()
         case .archive: mover.run()
+        case .fetchCovers: covers.run()
         case .updateIndex: find.run()
         case .tidyUp:
             sync.pruneRemovedShows()

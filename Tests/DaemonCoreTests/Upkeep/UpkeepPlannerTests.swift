@@ -52,6 +52,20 @@ struct UpkeepPlannerTests {
         #expect(tick(Self.connected) == [.readSchedule, .wake(at: .milliseconds(50_000 + 700_010))])
     }
 
+    @Test mutating func coversWaitForTheConditionsWithoutWakingTheDaemon() {
+        var state = Self.connected
+        state.allowsDiscretionary = false
+        _ = planner.plan(state, at: now)
+        planner.schedule([.fetchCovers: now.wall - .seconds(5), .refresh: now.wall + .seconds(700)])
+        #expect(planner.plan(state, at: now) == [.wake(at: now.uptime + .milliseconds(700_010))])
+        #expect(planner.isDue(.fetchCovers, at: now))
+        pass(.seconds(30))
+        #expect(tick(state) == [.wake(at: now.uptime + .milliseconds(670_010))])
+        state.allowsDiscretionary = true
+        #expect(planner.plan(state, at: now).first == .perform(.fetchCovers))
+        #expect(!planner.isDue(.fetchCovers, at: now))
+    }
+
     /// During an import, shows arrive all the time. They are indexed when it is over.
     @Test mutating func eachChangePostponesTheUpdateOfTheIndex() {
         _ = planner.plan(Self.connected, at: now)

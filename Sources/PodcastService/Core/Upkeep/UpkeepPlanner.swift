@@ -11,6 +11,11 @@ package struct UpkeepPlanner: Sendable {
         var isBusy: Bool
         /// The time at which the network and power conditions have to be read again; `nil` if no work depends on them.
         var conditionsDue: Instant?
+        /// Whether the network and power conditions permit discretionary work.
+        var allowsDiscretionary = true
+
+        /// Whether a chore waits for the network and power conditions.
+        func delays(_ chore: Chore) -> Bool { chore == .fetchCovers && !allowsDiscretionary }
     }
 
     private let idleExit: Duration
@@ -57,7 +62,7 @@ package struct UpkeepPlanner: Sendable {
 
     /// Replaces the due times that the daemon computes from the library and its schedules. Those of other chores stay.
     mutating func schedule(_ moments: [Chore: WallTime]) {
-        for chore in [Chore.backUp, .refresh, .synchronize, .upload, .archive, .updateViews] {
+        for chore in [Chore.backUp, .refresh, .synchronize, .upload, .fetchCovers, .archive, .updateViews] {
             due[chore] = moments[chore]
         }
     }
@@ -68,6 +73,8 @@ package struct UpkeepPlanner: Sendable {
     /// before they are indexed.
     mutating func updateIndex(at now: Moment) { due[.updateIndex] = now.wall + Self.indexDelay }
 
+    func isDue(_ chore: Chore, at now: Moment) -> Bool { due[chore].map { $0 <= now.wall } ?? false }
+
     mutating func tick(at now: Moment) {
         wakesAt = nil
         tickedAt = now.uptime
@@ -77,7 +84,7 @@ package struct UpkeepPlanner: Sendable {
     /// earlier than scheduled.
     mutating func plan(_ state: State, at now: Moment) -> [Effect] {
         var effects = compareClocks(at: now)
-        let chores = Chore.allCases.filter { due[$0].map { $0 <= now.wall } ?? false }
+        let chores = Chore.allCases.filter { isDue($0, at: now) && !state.delays($0) }
         for chore in chores { due[chore] = nil }
         if !chores.isEmpty {
             isStale = true
@@ -133,7 +140,7 @@ package struct UpkeepPlanner: Sendable {
     private mutating func wake(readingAt readsAt: Instant, _ state: State, at now: Moment) -> [Effect] {
         var deadline = (tickedAt ?? now.uptime) + Self.longestSleep
         // The margin covers the different resolutions of the two clocks.
-        for moment in due.values where moment < now.wall + Self.longestSleep {
+        for (chore, moment) in due where moment < now.wall + Self.longestSleep && !state.delays(chore) {
             deadline = min(deadline, now.uptime + (moment - now.wall) + .milliseconds(10))
         }
         if isStale { deadline = min(deadline, readsAt) }

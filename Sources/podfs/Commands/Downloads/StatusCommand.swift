@@ -39,7 +39,9 @@ struct StatusCommand: PodfsCommand {
         if watch { return try await StatusWatch(installation: installation).run() }
         var report = try await report(installation)
         report.skipped = WorkJournal.skipped(installation.paths, now: Int64(time(nil))).map(\.explanation)
-        report.archive = try installation.library()?.archiveProblem()
+        let library = try installation.library()
+        report.archive = try library?.archiveProblem()
+        report.covers = try library?.coverCount(dueAt: Int64(time(nil))) ?? 0
         if json {
             Terminal.print(report.json)
         } else {

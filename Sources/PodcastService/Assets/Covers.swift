@@ -1,0 +1,72 @@
+internal import Glibc
+internal import Logging
+internal import Platform
+internal import PodcastLibrary
+internal import PodcastProtocol
+internal import Transfers
+
+/// The unattended fetches of covers: of each subscribed show once, and again when its feed names another address. So
+/// the pages show covers without waiting for a server.
+///
+/// The library stores which covers are due, so that the next daemon continues.
+@ServiceActor
+final class Covers: ServicePart {
+    nonisolated let context: ServiceContext
+    private let driver: CoreDriver
+    private let assets: Assets
+    private var running: Set<ShowID> = []
+    /// The end of the pause after the library could not be written.
+    private var pausedUntil: Instant?
+
+    /// The maximum number of covers that are fetched at the same time.
+    private static let mostAtOnce = 4
+    private static let pause = Duration.seconds(600)
+
+    init(_ assets: Assets, _ driver: CoreDriver) {
+        context = driver.context
+        self.driver = driver
+        self.assets = assets
+    }
+
+    /// The time of the chore `fetchCovers`; `nil` if there is nothing to fetch. While covers are fetched, each of them
+    /// is followed by the next one that is due.
+    var next: WallTime? {
+        guard running.isEmpty, let due = (try? library.nextCover()) ?? nil else { return nil }
+        let pause = pausedUntil.map { configuration.wallClock() + max(.zero, $0 - uptime) }
+        return max(.seconds(due), pause ?? .seconds(due))
+    }
+
+    /// Fetches covers that are due. The conditions for unattended work permit it.
+    func run() {
+        do {
+            let due = try library.coversDue(at: now(), limit: running.count + Self.mostAtOnce)
+            for show in due.filter({ !running.contains($0) }).prefix(Self.mostAtOnce - running.count) {
+                running.insert(show)
+                startTask { [self] in
+                    await driver.underWay { await fetch(show) }
+                    running.remove(show)
+                    if driver.core.allowsDiscretionary, pausedUntil.map({ $0 <= uptime }) ?? true { run() }
+                    if running.isEmpty { driver.report(.rescheduled) }
+                }
+            }
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    private func fetch(_ show: ShowID) async {
+        do {
+            let address = try library.podcast(id: show)?.image
+            try await assets.fetchCover(of: show)
+            // The cover is due no more, unless its address has changed, or its state could not be written.
+            let now = now()
+            let isUnwritten = try library.podcast(id: show).map {
+                $0.image == address && ($0.coverDue.map { $0 <= now } ?? false)
+            }
+            if isUnwritten ?? false { pausedUntil = uptime + Self.pause }
+        } catch {
+            log.error("\(error)")
+            pausedUntil = uptime + Self.pause
+        }
+    }
+}
