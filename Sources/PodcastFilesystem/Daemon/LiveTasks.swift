@@ -114,7 +114,7 @@ package final class LiveTasks: Sendable {
                 ?? Task(
                     info: TaskInfo(
                         id: number, kind: report.kind, path: report.path ?? "", episode: report.episode,
-                        state: report.state, received: 0, expected: nil, rate: nil, error: nil, started: event.time))
+                        state: report.state, started: event.time))
             task.info.id = number
             task.info.state = report.state
             task.info.path = report.path ?? task.info.path
@@ -137,8 +137,8 @@ package final class LiveTasks: Sendable {
             return nil
         }
         var info = TaskInfo(
-            id: 0, kind: .download, path: path, episode: report.episode, state: .queued, received: 0, expected: nil,
-            rate: nil, error: error, started: event.time)
+            id: 0, kind: .download, path: path, episode: report.episode, state: .queued, error: error,
+            started: event.time)
         info.nextTry = event.nextTry
         info.estimate = report.estimate
         return info

@@ -309,8 +309,8 @@ package struct TaskInfo: Sendable, Codable, Equatable {
     package var started: Int64
 
     package init(
-        id: TaskID, kind: Kind, path: String, episode: EpisodeID?, state: TaskState, received: Int64, expected: Int64?,
-        rate: Double?, error: String?, started: Int64
+        id: TaskID, kind: Kind, path: String, episode: EpisodeID? = nil, state: TaskState, received: Int64 = 0,
+        expected: Int64? = nil, rate: Double? = nil, error: String? = nil, started: Int64
     ) {
         self.id = id
         self.kind = kind

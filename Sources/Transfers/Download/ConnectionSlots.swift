@@ -50,15 +50,8 @@ final class ConnectionSlots {
         start(pools.release(token, now: now))
     }
 
-    /// Sets whether a reader waits for the bytes of a connection; starts the connections that get slots now.
-    func setServing(_ token: ConnectionPools.Token, _ serving: Bool, now: Instant) {
-        start(pools.setServing(token, serving, now: now))
-    }
-
-    /// Sets the priority of a connection's task; starts the connections that get slots now.
-    func setPriority(_ token: ConnectionPools.Token, _ priority: TransferPriority, now: Instant) {
-        start(pools.setPriority(token, priority, now: now))
-    }
+    /// Changes the pools, and starts the connections that get slots now.
+    func change(_ change: (inout ConnectionPools) -> [ConnectionPools.Token]) { start(change(&pools)) }
 
     /// Records that the host of a connection was not reached, or refused the request for now.
     func hostFailed(
@@ -94,9 +87,6 @@ final class ConnectionSlots {
             download.engine.downloads.markDirty(download)
         }
     }
-
-    /// Starts connections to the hosts that may be asked again now.
-    func reopen(now: Instant) { start(pools.reopen(now: now)) }
 
     private func start(_ tokens: [ConnectionPools.Token]) {
         for token in tokens { starts.removeValue(forKey: token)?() }

@@ -18,7 +18,7 @@ extension Download {
             markDirty(connection)
             switch connection.slot {
             case .granted: connection.handle?.resume()
-            case .waiting: engine.slots.setServing(connection.token, forReader, now: engine.now)
+            case .waiting: setServing(connection, forReader)
             case .none:
                 requestSlot(connection, forReader: forReader) { [self] in
                     markDirty(connection)
@@ -26,10 +26,10 @@ extension Download {
                 }
             }
         case .serving(let id, let serving):
-            if let connection = connections[id] { engine.slots.setServing(connection.token, serving, now: engine.now) }
+            if let connection = connections[id] { setServing(connection, serving) }
         case .prioritized(let priority):
             for connection in connections.values {
-                engine.slots.setPriority(connection.token, priority, now: engine.now)
+                engine.slots.change { $0.setPriority(connection.token, priority, now: engine.now) }
             }
         default: break
         }
@@ -50,6 +50,10 @@ extension Download {
             connection.slot = .granted
             start()
         }
+    }
+
+    private func setServing(_ connection: DownloadConnection, _ serving: Bool) {
+        engine.slots.change { $0.setServing(connection.token, serving, now: engine.now) }
     }
 
     private func releaseSlot(_ connection: DownloadConnection) {

@@ -130,7 +130,7 @@ final class EngineLoop {
     ///   sleep until then.
     private func tick() -> Instant? {
         slots.refill(now: now)
-        slots.reopen(now: now)
+        slots.change { $0.reopen(now: now) }
         downloads.update()
         for download in downloads.drainDue(now) { download.tick() }
         processDeferred()
