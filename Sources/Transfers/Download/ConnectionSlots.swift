@@ -75,7 +75,7 @@ final class ConnectionSlots {
         for host in hosts { explainWaiting(at: host) }
     }
 
-    /// Why a connection waits although there is a slot, and until when.
+    /// Returns why a connection waits although there is a slot, and until when.
     func closure(_ connection: DownloadConnection) -> (error: TransferError, until: Instant)? {
         pools.closure(connection.token)
     }

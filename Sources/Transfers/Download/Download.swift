@@ -360,8 +360,8 @@ final class Download {
         if emitsEvent { emit(.progress(snapshot)) }
     }
 
-    /// The failure after which the download tries again, or for which its host is not asked now, and the time of the next
-    /// attempt.
+    /// The failure after which the download tries again, or for which its host is not asked now, and the time of the
+    /// next attempt.
     private var delay: (error: TransferError?, nextTry: Instant?) {
         if machine.error == nil, let closure = connections.values.lazy.compactMap(engine.slots.closure).first {
             return (closure.error, closure.until)

@@ -137,7 +137,7 @@ package struct ConnectionPools: Sendable {
         _ host: String, _ error: TransferError, retryAfter: Duration?, now: Instant, random: Double
     ) { outages.failed(host, error, retryAfter: retryAfter, now: now, random: random) }
 
-    /// Why a background connection waits although there is a slot, and until when: its host does not answer.
+    /// Returns why a background connection waits although there is a slot, and until when: its host does not answer.
     package func closure(_ token: Token) -> (error: TransferError, until: Instant)? {
         guard let entry = waiting[token], entry.pool == .filling else { return nil }
         return outages.closure(entry.host)

@@ -48,7 +48,7 @@ struct HostOutages: Sendable {
     /// The next time at which a host may be asked again.
     var deadline: Instant? { outages.values.filter(\.isClosed).map(\.until).min() }
 
-    /// Why background downloads from the host wait, and until when; `nil` if they do not.
+    /// Returns why background downloads from the host wait, and until when; `nil` if they do not.
     func closure(_ host: String) -> (error: TransferError, until: Instant)? {
         outages[host].flatMap { $0.isClosed ? ($0.error, $0.until) : nil }
     }
