@@ -19,7 +19,7 @@ struct Podfs: AsyncParsableCommand {
 
             Examples:
               podfs subscribe https://example.com/feed.xml
-              podfs mount ~/Podcasts
+              mkdir -p ~/Podcasts && podfs mount ~/Podcasts
               mpv ~/Podcasts/Show/*.mp3
               podfs unmount ~/Podcasts
             """,

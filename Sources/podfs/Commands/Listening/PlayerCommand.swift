@@ -98,6 +98,17 @@ enum MPVScript {
     /// only the last report, when the file is closed, does not wait for a running process.
     static let text = PackageResources.podfs_lua
 
+    /// The script to install: it starts the podfs in PATH, or this program if PATH has none.
+    private static func text(_ environment: [String: String]) -> String {
+        let text = String(decoding: text, as: UTF8.self)
+        let folders = (environment["PATH"] ?? "").split(separator: ":")
+        if folders.contains(where: { FileManager.default.isExecutableFile(atPath: "\($0)/podfs") }) { return text }
+        guard let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
+            !own.contains(where: { "\"\\\n".contains($0) })
+        else { return text }
+        return text.replacing("program = \"podfs\"", with: "program = \"\(own)\"")
+    }
+
     /// Writes the script to the user's folder of mpv scripts, unless it is installed for all users.
     ///
     /// - Returns: The path of the installed script.
@@ -121,7 +132,7 @@ enum MPVScript {
         }
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            try Data(text).write(to: URL(fileURLWithPath: path), options: .atomic)
+            try Data(text(environment).utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
         } catch {
             throw CommandError(.failed, "\(path) cannot be written: \(error.localizedDescription)")
         }
