@@ -83,9 +83,9 @@ struct ManualTests {
     /// Commands that have subcommands.
     private static let groups = ["player", "service", "sync", "view"]
 
-    @Test func theSynopsisHasExactlyTheCommandsAndOptions() async throws {
+    @Test func theSyntaxHasExactlyTheCommandsAndOptions() async throws {
         var documented: [String: Set<String>] = [:]
-        for block in try Self.section("SYNOPSIS", of: "podfs.1").split(separator: ".br") {
+        for block in try Self.section("SYNTAX", of: "podfs.1").split(separator: ".br") {
             let text = block.joined(separator: " ")
             let words = text.split(separator: " ").map(String.init)
             // `podfs resume|suspend PATH...` stands for several commands.
