@@ -24,6 +24,7 @@ import mounting
 import network
 import plot
 import processes
+import queues
 import rivals
 import transfers
 import waiting
@@ -34,7 +35,7 @@ from results import Table
 # The groups of rows by name: the function that measures them, and the size of its file in MiB.
 COMMANDS = {
     **latency.COMMANDS, **transfers.COMMANDS, **mounting.COMMANDS, **processes.COMMANDS, **feeds.COMMANDS, **growth.COMMANDS,
-    **waiting.COMMANDS, **network.COMMANDS,
+    **waiting.COMMANDS, **queues.COMMANDS, **network.COMMANDS,
 }
 
 

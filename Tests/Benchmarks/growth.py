@@ -96,7 +96,7 @@ def growth(contest):
         cells = {"podfs": values.get(largest, []), **values}
         cells.pop(largest, None)
         table.add(f"{largest} episodes: {what}", unit, cells, against=smallest,
-                  limit=200 if what == "mounted" else None)
+                  limit={"mounted": 200, "names of all shows": 5}.get(what))
 
 
 COMMANDS = {"growth": (growth, 0)}
