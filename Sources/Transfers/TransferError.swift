@@ -38,13 +38,20 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
     package var code: Code
     /// A description of the failure in one line, for `user.podfs.error` and `.status`.
     package var message: String
-    /// Whether a certificate was rejected: the address and the network are then not at fault.
-    package let isCertificate: Bool
+    /// The problem with a certificate: the address and the network are then not at fault.
+    package let certificate: CertificateProblem?
 
-    package init(_ code: Code, _ message: String, isCertificate: Bool = false) {
+    package enum CertificateProblem: Sendable {
+        /// The server's certificate is not valid.
+        case rejected
+        /// This system knows no certificate authorities, or not all usual ones.
+        case unverifiable
+    }
+
+    package init(_ code: Code, _ message: String, certificate: CertificateProblem? = nil) {
         self.code = code
         self.message = message
-        self.isCertificate = isCertificate
+        self.certificate = certificate
     }
 
     package var description: String { message }

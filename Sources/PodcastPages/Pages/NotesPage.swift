@@ -17,7 +17,12 @@ package struct NotesPage: Sendable {
         self.show = show
     }
 
-    package var bytes: [UInt8] {
+    /// The page in an archive, which has no page of the show.
+    package var archivedBytes: [UInt8] { bytes(linksBack: false) }
+
+    package var bytes: [UInt8] { bytes(linksBack: true) }
+
+    private func bytes(linksBack: Bool) -> [UInt8] {
         let language = LanguageTag.attribute(show.language)
         let base = episode.link ?? show.link ?? WebAddress.redacted(show.url)
         let text = SanitizedHTML.headings(SanitizedHTML.text(of: notes, base: base), level: 2)
@@ -33,9 +38,12 @@ package struct NotesPage: Sendable {
         let beginning = Markup.beginning(
             title: PlainText.oneLine(episode.title), kind: "note",
             language: language.isEmpty ? " lang=\"en\"" : language)
+        let back: Markup =
+            linksBack
+            ? "<a href=\"../index.html#e\(episode.id)\" dir=\"auto\">\(show.title)</a>"
+            : "<span dir=\"auto\">\(show.title)</span>"
         let page: Markup = """
-            \(beginning)<nav class="back" aria-label="Pages" lang="en">\
-            <a href="../index.html#e\(episode.id)" dir="auto">\(show.title)</a></nav>
+            \(beginning)<nav class="back" aria-label="Pages" lang="en">\(back)</nav>
             <main>
             <h1 dir="auto">\(episode.title)</h1><p class="facts line" lang="en">\(day)\(duration)</p>
             <div class="notes whole" dir="auto">

@@ -31,7 +31,7 @@ final class ArchiveSidecars: ServicePart {
             }
             let stem = FileName.stem(ofFile: file.path)
             if let notes = episode.notes, !notes.isEmpty {
-                try await archive.add(NotesPage(episode, notes: notes, show: show).bytes, as: stem + ".html")
+                try await archive.add(NotesPage(episode, notes: notes, show: show).archivedBytes, as: stem + ".html")
             }
             let extras = try library.extras(of: id)
             var chapters = extras.chaptersURL == nil ? nil : await asset(.chapters, id.rawValue)

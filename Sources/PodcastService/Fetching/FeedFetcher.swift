@@ -169,11 +169,11 @@ struct FeedFetcher: Sendable {
         } catch is TransferError where parser?.isFull ?? false {
             // The size limit was reached: the parser has all bytes that it accepts, and marks the feed as truncated.
         } catch let error as TransferError {
-            let isAway = (error.code == .unreachable || error.code == .timedOut) && !error.isCertificate
+            let isAway = (error.code == .unreachable || error.code == .timedOut) && error.certificate == nil
             let advice = isAway ? "; check the address and the network" : ""
             throw FetchFailure(
                 status: head?.status, message: "\(address.visible): \(error.message)\(advice)",
-                code: error.code, isUntrusted: error.isCertificate)
+                code: error.code, isUntrusted: error.certificate == .rejected)
         }
         // If this task is cancelled, the sequence ends without an error, possibly in the middle of the feed.
         try Task.checkCancellation()

@@ -148,7 +148,7 @@ extension EasyHandle {
     func certificateFailure() -> (error: TransferError, isTransient: Bool) {
         // There is advice if the system has no CA certificates. A retry succeeds once they are installed.
         if let advice = network.authorities.advice {
-            return (TransferError(.unreachable, advice, isCertificate: true), true)
+            return (TransferError(.unreachable, advice, certificate: .unverifiable), true)
         }
         let proxy = integer(CURLINFO_PROXY_SSL_VERIFYRESULT)
         let owner = proxy != 0 ? "the proxy" : hop?.host ?? "the server"
@@ -156,7 +156,8 @@ extension EasyHandle {
         let advice = rejection.isUnknownAuthority ? network.authorities.adviceOnUnknownAuthority : nil
         let reason = rejection.reason + (advice.map { "; " + $0 } ?? "")
         let message = "the certificate of \(owner) is not trusted: \(reason)"
-        return (TransferError(.unreachable, message, isCertificate: true), false)
+        let problem = advice == nil ? TransferError.CertificateProblem.rejected : .unverifiable
+        return (TransferError(.unreachable, message, certificate: problem), false)
     }
 }
 
