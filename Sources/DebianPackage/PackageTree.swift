@@ -12,13 +12,14 @@ struct PackageTree {
         try folder("DEBIAN")
     }
 
-    /// Adds the program, and the link by which mount(8) finds it. The program is stripped of its symbols, of the library
-    /// search path that the build sets (RUNPATH), and of the compiler's hash of each module, which follows the folder of
-    /// the build.
+    /// Adds the program, and the link by which mount(8) finds it. The program is stripped of its symbols, of the
+    /// library search path that the build sets (RUNPATH), and of the hashes that depend on the folder of the build: the
+    /// build id, which includes the symbols, and the compiler's hash of each module.
     func addProgram(_ built: URL) throws {
         try folder("usr/bin")
         try Shell.run("install", "-m", "755", built.path, program.path)
-        try Shell.run("strip", "--remove-section=.swift_modhash", program.path)
+        try Shell.run(
+            "strip", "--remove-section=.note.gnu.build-id", "--remove-section=.swift_modhash", program.path)
         try Shell.run("chrpath", "-d", program.path)
         try link("usr/sbin/mount.podfs", to: "../bin/podfs")
     }
