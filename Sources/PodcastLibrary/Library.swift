@@ -157,7 +157,7 @@ package final class Library: Sendable {
         guard created >= 0 else { throw Self.systemError(destination) }
         defer { close(created) }
         do {
-            try query { db in try db.execute(sql: "VACUUM INTO ?", arguments: [temporary]) }
+            try query { db in try db.run("VACUUM INTO ?", [temporary]) }
             guard fsync(created) == 0, Glibc.rename(temporary, destination) == 0 else {
                 throw Self.systemError(destination)
             }

@@ -36,19 +36,3 @@ extension Collection<UInt8> {
     /// The bytes, at most eight, as an unsigned big-endian number.
     var bigEndian: UInt64 { reduce(0) { $0 << 8 | UInt64($1) } }
 }
-
-/// Chapters inside a media file: ID3v2 in MP3, a chapter track or list in MP4.
-package enum EmbeddedChapters {
-    /// The maximum number of chapters; an episode of ten hours with a chapter each minute has 600.
-    static let maxCount = 1_000
-
-    /// Returns the chapters of a complete file, sorted by start; empty if it has none or they are malformed.
-    package static func chapters(of media: MediaBytes) -> [Chapter] {
-        let start = media.bytes(at: 0, upTo: 8)
-        let chapters =
-            start.starts(with: Array("ID3".utf8))
-            ? ID3Chapters.chapters(of: media)
-            : start.dropFirst(4).elementsEqual("ftyp".utf8) ? MP4Chapters.chapters(of: media) : []
-        return chapters.playable(until: nil)
-    }
-}

@@ -1,3 +1,5 @@
+package import Platform
+
 /// The contents of a feed document: the properties of the show, and its items in the document's order.
 ///
 /// `PodcastLibrary` matches the items with known episodes.
@@ -129,19 +131,6 @@ package struct Item: Sendable, Equatable {
     package init() {}
 }
 
-/// A time, with the publisher's UTC offset, which determines the calendar day.
-package struct PublicationDate: Sendable, Equatable, Codable {
-    /// Seconds since 1970-01-01 UTC.
-    package var seconds: Int64
-    /// The UTC offset in seconds, as in the feed; 0 if it has none.
-    package var offset: Int
-
-    package init(seconds: Int64, offset: Int) {
-        self.seconds = seconds
-        self.offset = offset
-    }
-}
-
 /// A media file of an item.
 package struct Enclosure: Sendable, Equatable, Codable {
     package var url: String
@@ -200,4 +189,42 @@ package struct Diagnostic: Sendable, Equatable {
         self.line = line
         self.message = message
     }
+}
+
+extension Feed {
+    /// The hours and weekdays of `skipHours` and `skipDays`, for the refresh schedule.
+    package var quietTimes: QuietTimes {
+        let names = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
+        return QuietTimes(hours: Set(skipHours), days: Set(skipDays.compactMap(names.firstIndex)))
+    }
+}
+
+/// The limits of a document: external input must not determine how much memory podfs uses.
+///
+/// Content beyond a limit is truncated or omitted, usually with a diagnostic; it is never an error.
+package struct FeedLimits: Sendable, Equatable {
+    /// The maximum size of the document, or of all pages of a feed together, in bytes: 20,000 items with long show
+    /// notes fit. Resolving relative references may add as many bytes again.
+    package var bytes = 64 << 20
+    /// The maximum number of items, or of subscriptions in a list. A daily show has 36,500 in a century.
+    package var items = 100_000
+    /// The maximum nesting depth. Feeds need a dozen; XHTML show notes add a few dozen more. Deeper elements are
+    /// skipped.
+    package var depth = 256
+    /// The maximum size of a title, name, identifier or other line in bytes. A longer one is truncated at a character
+    /// boundary.
+    package var line = 4_096
+    /// The maximum size of a URL in bytes: twice what common servers accept. A longer one is omitted, since a
+    /// truncated URL is useless.
+    package var url = 16_384
+    /// The maximum size of a description in bytes. A longer one is truncated at a character boundary.
+    package var text = 1 << 20
+    /// The maximum number of enclosures, transcripts, chapters, people, categories and the like in one list.
+    package var entries = 1_000
+    /// The maximum number of diagnostics; a broken generator repeats one mistake in each item.
+    package var diagnostics = 100
+
+    package static let standard = FeedLimits()
+
+    package init() {}
 }

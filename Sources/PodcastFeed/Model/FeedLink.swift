@@ -3,11 +3,6 @@ package struct FeedLink: Sendable, Equatable {
     package var url: String
     package var title: String?
 
-    package init(url: String, title: String? = nil) {
-        self.url = url
-        self.title = title
-    }
-
     /// The media types of feeds.
     private static let types: Set<String> = ["application/rss+xml", "application/atom+xml", "application/feed+json"]
     /// The maximum number of feeds that are returned; a page with more is a directory.

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Parsers of element texts. They are pure and tolerant; text that cannot be parsed yields `nil`.
 enum FeedValues {
     /// Parses a duration to seconds: `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`; `nil` unless it is
@@ -226,4 +228,28 @@ extension FeedBytes {
         let slice: SubSequence = trimmed
         return FeedBytes(rebasing: slice)
     }
+}
+
+/// Base64 (RFC 4648, section 4), in which white space is ignored and the padding may be missing.
+enum Base64 {
+    /// Returns the decoded bytes up to the padding; `nil` if the text contains an invalid character.
+    static func decoded(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let digits = text.lazy.filter { !$0.isXMLSpace }.prefix { $0 != UInt8(ascii: "=") }
+        var padded = Data(digits)
+        padded.append(contentsOf: repeatElement(UInt8(ascii: "="), count: -padded.count & 3))
+        return Data(base64Encoded: padded).map { [UInt8]($0) }
+    }
+}
+
+/// A view of text in memory that belongs to the parser or the feed reader. It is valid only during the call that gets
+/// it as an argument.
+typealias FeedBytes = UnsafeBufferPointer<UInt8>
+
+/// A position in `FeedBytes`.
+typealias BytePosition = UnsafePointer<UInt8>
+
+/// Normalization of texts for comparison with those in feeds.
+package enum FeedText {
+    /// Normalizes a title: collapses white space and replaces character references. Returns `nil` if nothing is left.
+    package static func line(_ text: String) -> String? { FeedValues.line(text.utf8) }
 }

@@ -4,11 +4,6 @@ package struct SpokenCue: Sendable, Equatable {
     package var start: Double
     /// The text on one line, without markup.
     package var text: String
-
-    package init(start: Double, text: String) {
-        self.start = start
-        self.text = text
-    }
 }
 
 extension SpokenCue {

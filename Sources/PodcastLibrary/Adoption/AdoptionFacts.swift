@@ -1,3 +1,4 @@
+import GRDB
 package import PodcastFeed
 package import PodcastProtocol
 package import Transfers
@@ -40,23 +41,6 @@ package struct AdoptableFile: Sendable, Equatable {
     }
 }
 
-/// A show of the library, for `AdoptionMatcher`.
-package struct AdoptableShow: Sendable, Equatable {
-    package var id: ShowID
-    /// The name of its folder.
-    package var name: String
-    package var title: String
-    /// The feed's address.
-    package var url: String
-
-    package init(id: ShowID, name: String, title: String, url: String = "") {
-        self.id = id
-        self.name = name
-        self.title = title
-        self.url = url
-    }
-}
-
 /// An episode of the library, for `AdoptionMatcher`.
 package struct AdoptableEpisode: Sendable, Equatable {
     package var id: EpisodeID
@@ -69,30 +53,12 @@ package struct AdoptableEpisode: Sendable, Equatable {
     package var url: String
     /// The time of publication, in seconds since 1970 UTC, and the UTC offset of the feed's time zone in seconds.
     package var published: Int64?
-    package var publishedOffset: Int
+    package var publishedOffset = 0
     /// The duration in seconds.
     package var duration: Double?
-    package var size: EpisodeSize
+    package var size = EpisodeSize(bytes: 0, source: .unknown)
     /// Whether the episode is completely downloaded.
-    package var isComplete: Bool
-
-    package init(
-        id: EpisodeID, show: ShowID, name: String, title: String, guid: String? = nil, url: String,
-        published: Int64? = nil, publishedOffset: Int = 0, duration: Double? = nil,
-        size: EpisodeSize = EpisodeSize(bytes: 0, source: .unknown), isComplete: Bool = false
-    ) {
-        self.id = id
-        self.show = show
-        self.name = name
-        self.title = title
-        self.guid = guid
-        self.url = url
-        self.published = published
-        self.publishedOffset = publishedOffset
-        self.duration = duration
-        self.size = size
-        self.isComplete = isComplete
-    }
+    package var isComplete = false
 
     /// Whether the feed or a server has given a size.
     var hasKnownSize: Bool { size.source == .server || size.source == .feed }
@@ -109,22 +75,9 @@ package struct ForeignRecord: Sendable, Equatable {
     package var url: String
     /// The path of the downloaded file: the name of the show's folder and that of the file.
     package var file: String?
-    package var played: Bool
+    package var played = false
     /// The playback position in seconds.
     package var position: Double?
-
-    package init(
-        program: String, feed: String, guid: String?, url: String, file: String? = nil, played: Bool = false,
-        position: Double? = nil
-    ) {
-        self.program = program
-        self.feed = feed
-        self.guid = guid
-        self.url = url
-        self.file = file
-        self.played = played
-        self.position = position
-    }
 }
 
 /// The decision about a file.
@@ -151,5 +104,28 @@ package enum AdoptionDecision: Sendable, Equatable {
         package var isCertain: Bool
         /// The evidence as a phrase: `file name in the feed, folder of the show`.
         package var evidence: String
+    }
+}
+
+extension Library {
+    /// Returns the episodes of all subscribed shows, for `AdoptionMatcher`.
+    package func adoptableEpisodes() throws -> [AdoptableEpisode] {
+        try rows(
+            """
+            SELECT e.id, e.podcast, e.name, e.title, e.guid, e.url, e.published, e.published_offset, e.duration, \
+            \(EpisodeSQL.size), e.length, e.type, r.complete
+            FROM podcast p JOIN episode e ON e.podcast = p.id LEFT JOIN rendition r ON r.episode = e.id
+            WHERE p.ephemeral = 0 AND e.buried = 0 ORDER BY e.id
+            """
+        ) { row in
+            let name: String = row[2]
+            return AdoptableEpisode(
+                id: row[0], show: row[1], name: name, title: row[3], guid: row[4], url: row[5],
+                published: row[6], publishedOffset: row[7], duration: row[8],
+                size: EpisodeSize(
+                    confirmed: row[bytes: 9], length: row[bytes: 10], duration: row[8],
+                    type: row[11], name: name),
+                isComplete: row[12] ?? false)
+        }
     }
 }

@@ -32,13 +32,13 @@ struct AdoptionIndex {
     private var sortedTitles: [(letters: String, episode: Int)] = []
     private var sortedShows: [(letters: String, show: ShowID)] = []
 
-    init(shows: [AdoptableShow], episodes: [AdoptableEpisode]) {
+    init(shows: [Subscription], episodes: [AdoptableEpisode]) {
         self.episodes = episodes
         for show in shows {
             for key in [ComparisonKey(show.title), ComparisonKey(show.name)] where !key.letters.isEmpty {
-                self.shows[key.letters, default: []].insert(show.id)
-                if let ascii = key.ascii { self.shows[ascii, default: []].insert(show.id) }
-                sortedShows.append((key.letters, show.id))
+                self.shows[key.letters, default: []].insert(show.podcast)
+                if let ascii = key.ascii { self.shows[ascii, default: []].insert(show.podcast) }
+                sortedShows.append((key.letters, show.podcast))
             }
         }
         sortedShows.sort { $0.letters < $1.letters }

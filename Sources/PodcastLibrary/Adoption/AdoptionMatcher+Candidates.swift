@@ -1,6 +1,7 @@
 internal import Platform
 internal import PodcastFeed
 package import PodcastProtocol
+internal import Transfers
 
 // The episodes that a file may be.
 extension AdoptionMatcher {
@@ -107,7 +108,7 @@ extension AdoptionMatcher {
         let found = index.episodes(guid: record.guid, url: record.url)
         guard found.count > 1 else { return found }
         let feed = EpisodeMatcher.comparable(url: record.feed)
-        let show = shows.first { EpisodeMatcher.comparable(url: $0.url) == feed }?.id
+        let show = shows.first { EpisodeMatcher.comparable(url: $0.url) == feed }?.podcast
         let own = found.filter { index.episodes[$0].show == show }
         return own.isEmpty ? found : own
     }
@@ -128,4 +129,93 @@ extension AdoptionMatcher {
 
     /// The minimum size of a file, in bytes, that tells it from others of the show.
     private static let leastTellingSize: Int64 = 1_000_000
+}
+
+/// A reason to believe that a file is an episode's. The raw value is the phrase that people read.
+enum Evidence: String, Hashable {
+    /// The database of the program that downloaded the file.
+    case record = "the program's database"
+    case identifierTag = "podcast identifier in the tags"
+    /// The last component of the media URL, or the same text as an id in brackets.
+    case url = "file name in the feed"
+    case mountName = "name in podfs"
+    case title = "title"
+    case titleTag = "title in the tags"
+    /// The beginning of a long title.
+    case cutTitle = "beginning of the title"
+    /// Nothing but the date, besides the show.
+    case onlyDay = "only the date"
+    case confirmedSize = "size of the server's file"
+    case feedSize = "size in the feed"
+    /// The size in the feed, if the feed states the sizes of all episodes of the show, and no other has this one.
+    case onlySize = "exact size in the feed"
+    case day = "date"
+    case duration = "duration"
+    case showInName = "show in the name"
+    case folder = "folder of the show"
+    case album = "album of the show"
+    case givenShow = "--show"
+    /// A long name that occurs once in the library, in place of the show's.
+    case distinctive = "long and unique"
+    /// The text of a title or URL, if a program has dropped a period between two digits: `15` for `1.5`.
+    case joinedNumber = "number without a period"
+    /// The text of a title or URL, but with other numbers, or after a counter was removed.
+    case similar = "similar name"
+
+    /// The weight: an adoption needs the sum 6. Either of the first two suffices alone; a name or title needs the
+    /// show, the date, the size or the duration as well.
+    var weight: Int {
+        switch self {
+        case .record, .identifierTag: 8
+        case .url, .mountName, .title, .titleTag, .cutTitle, .onlyDay, .confirmedSize, .onlySize: 4
+        case .feedSize, .day, .duration: 3
+        case .showInName, .folder, .album, .givenShow, .distinctive, .joinedNumber: 2
+        case .similar: 1
+        }
+    }
+
+    /// Whether it says which episode the file is, unlike a size or a duration, which episodes of equal length share.
+    var isNaming: Bool {
+        switch self {
+        case .record, .identifierTag, .url, .mountName, .title, .titleTag, .cutTitle, .onlyDay, .joinedNumber, .similar:
+            true
+        default: false
+        }
+    }
+
+    /// The sizes in bytes.
+    static let sizes: Set<Evidence> = [.confirmedSize, .feedSize, .onlySize]
+
+    /// Evidence that a stricter reading of the same name replaces.
+    static let loose: Set<Evidence> = [.similar, .joinedNumber, .cutTitle, .onlyDay]
+}
+
+/// The containers of media files, by extension and by content.
+enum MediaContainer {
+    /// The extensions and formats that belong together.
+    private static let families: [(extensions: Set<String>, formats: Set<MediaFormat>)] = [
+        (["mp3", "mp2", "mp1", "mpga", "mpa"], [.id3, .mpegAudio]),
+        (
+            ["m4a", "m4b", "mp4", "m4v", "mov", "qt", "m4r", "f4a", "f4v", "3gp", "3gpp", "3g2", "3ga"],
+            [.isoMedia]
+        ),
+        (["ogg", "oga", "opus", "spx", "ogv", "ogx", "ogm"], [.ogg]), (["flac"], [.flac, .id3]),
+        (["wav", "wave", "avi", "divx"], [.riff]), (["aac", "adts"], [.aac, .id3]),
+        (["webm", "weba", "mkv", "mka", "mk3d"], [.matroska]), (["wma", "wmv", "asf"], [.asf]),
+        (["ts", "mts", "m2ts"], [.transportStream]),
+    ]
+
+    /// The extensions of both audio and video.
+    private static let either: Set<String> = ["mp4", "webm", "ogg", "ogx", "3gp", "3gpp", "3g2"]
+
+    /// Whether a file may be an episode's. Its name or its content must be of the kind that the extension of the
+    /// episode's file promises: servers deliver M4A as `.mp3`, and programs store it so.
+    /// A name with the extension of the media URL is accepted too, whatever MIME type the feed states.
+    static func fits(_ format: MediaFormat?, named suffix: String, episode: String, url: String) -> Bool {
+        if !suffix.isEmpty, suffix == MediaType.pathExtension(of: url) { return true }
+        let majors = [suffix, episode].compactMap { either.contains($0) ? nil : MediaType.extensions[$0]?.major }
+        if majors.count == 2, majors[0] != majors[1] { return false }
+        guard let family = families.first(where: { $0.extensions.contains(episode) }) else { return true }
+        return family.extensions.contains(suffix) || format.map(family.formats.contains) ?? suffix.isEmpty
+    }
 }

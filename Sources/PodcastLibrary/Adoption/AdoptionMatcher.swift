@@ -21,7 +21,7 @@ package struct AdoptionMatcher {
     static let certainty = 9
     static let margin = 3
 
-    let shows: [AdoptableShow]
+    let shows: [Subscription]
     let index: AdoptionIndex
     /// The show that the user has named.
     let only: ShowID?
@@ -32,7 +32,7 @@ package struct AdoptionMatcher {
     ///   - only: The show that the user has named. The other shows should be among `shows` all the same.
     ///   - localOffset: The UTC offset of this machine in seconds.
     package init(
-        shows: [AdoptableShow], episodes: [AdoptableEpisode], only: ShowID? = nil, localOffset: Int = 0
+        shows: [Subscription], episodes: [AdoptableEpisode], only: ShowID? = nil, localOffset: Int = 0
     ) {
         self.shows = shows
         self.only = only

@@ -3,8 +3,10 @@ import Platform
 
 /// One way to read the name of a downloaded file: the text that may be a title or the name in the media URL, and the
 /// parts that a program has put around it.
-struct NameReading: Equatable {
-    var key: ComparisonKey
+struct NameReading {
+    /// The key of the text, once all parts are removed.
+    var key = ComparisonKey("")
+    private var text: String
     /// A date in the name outside the text.
     var day: GregorianDay?
     /// The text in brackets at the end, without them: the id in the names of yt-dlp.
@@ -17,22 +19,25 @@ struct NameReading: Equatable {
     /// Whether a program has cut the text and put a digest after it.
     var isCut = false
 
+    private init(_ text: String) { self.text = text }
+
+    private func replacing(_ text: some StringProtocol) -> NameReading {
+        var copy = self
+        copy.text = FileName.trimmedSpace(String(text))
+        return copy
+    }
+
     /// Returns the ways to read a name, those that change it least first.
     static func all(of fileName: String) -> [NameReading] {
         let stem = stem(of: fileName)
-        var texts = [Text(stem)]
-        if let decoded = stem.removingPercentEncoding, decoded != stem { texts.append(Text(decoded)) }
+        var readings = [NameReading(stem)]
+        if let decoded = stem.removingPercentEncoding, decoded != stem { readings.append(NameReading(decoded)) }
         for step in [withoutDigest, withoutBrackets, withoutDate, withoutCounter, withoutTrack] {
-            texts += texts.compactMap(step)
+            readings += readings.compactMap(step)
         }
+        for index in readings.indices { readings[index].key = ComparisonKey(readings[index].text) }
         var seen: Set<String> = []
-        return texts.compactMap { text in
-            let reading = NameReading(
-                key: ComparisonKey(text.text), day: text.day, identifier: text.identifier, isLoose: text.isLoose,
-                hasWordInBrackets: text.hasWordInBrackets, isCut: text.isCut)
-            let isNew = seen.insert("\(reading.key.letters)|\(text.day?.number ?? -1)|\(text.isLoose)").inserted
-            return isNew ? reading : nil
-        }
+        return readings.filter { seen.insert("\($0.key.letters)|\($0.day?.number ?? -1)|\($0.isLoose)").inserted }
     }
 
     /// Returns the name without its extension. A query that a program has stored with the name is removed as well.
@@ -60,40 +65,23 @@ struct NameReading: Equatable {
 
     // MARK: Steps
 
-    /// A name during the removal of its parts.
-    private struct Text {
-        var text: String
-        var day: GregorianDay?
-        var identifier: String?
-        var isLoose = false
-        var hasWordInBrackets = false
-        var isCut = false
-
-        init(_ text: String) { self.text = text }
-
-        func replacing(_ text: some StringProtocol) -> Text {
-            var copy = self
-            copy.text = FileName.trimmedSpace(String(text))
-            return copy
-        }
-    }
-
     /// Removes `_` and an MD5 digest at the end, which AntennaPod puts after a title that it has cut.
-    private static func withoutDigest(_ text: Text) -> Text? {
-        guard let underscore = text.text.lastIndex(of: "_") else { return nil }
-        let digest = text.text[underscore...].dropFirst()
+    private static func withoutDigest(_ reading: NameReading) -> NameReading? {
+        guard let underscore = reading.text.lastIndex(of: "_") else { return nil }
+        let digest = reading.text[underscore...].dropFirst()
         guard digest.count == 32, digest.allSatisfy({ $0.isHexDigit }) else { return nil }
-        var result = text.replacing(text.text[..<underscore])
+        var result = reading.replacing(reading.text[..<underscore])
         result.isCut = true
         return result
     }
 
-    private static func withoutBrackets(_ text: Text) -> Text? {
-        guard text.text.hasSuffix("]"), let open = text.text.lastIndex(of: "["), open > text.text.startIndex else {
+    private static func withoutBrackets(_ reading: NameReading) -> NameReading? {
+        guard reading.text.hasSuffix("]"), let open = reading.text.lastIndex(of: "["), open > reading.text.startIndex
+        else {
             return nil
         }
-        var result = text.replacing(text.text[..<open])
-        let inside = String(text.text[text.text.index(after: open)...].dropLast())
+        var result = reading.replacing(reading.text[..<open])
+        let inside = String(reading.text[reading.text.index(after: open)...].dropLast())
         result.identifier = inside
         // An id has no spaces, and digits or both cases; `[bonus]` belongs to the title.
         let isID =
@@ -105,13 +93,13 @@ struct NameReading: Equatable {
     }
 
     /// Removes the first date: year, month and day, with or without separators, and a time of day after it.
-    private static func withoutDate(_ text: Text) -> Text? {
-        let bytes = Array(text.text.utf8)
+    private static func withoutDate(_ reading: NameReading) -> NameReading? {
+        let bytes = Array(reading.text.utf8)
         for start in bytes.indices.dropLast(7) where start == 0 || !isDigit(bytes[start - 1]) {
             guard let (day, end) = date(in: bytes, at: start) else { continue }
             let before = String(decoding: bytes[..<start], as: UTF8.self)
             let after = String(decoding: bytes[end...], as: UTF8.self)
-            var result = text.replacing("\(before) \(after)")
+            var result = reading.replacing("\(before) \(after)")
             result.day = day
             return result
         }
@@ -148,26 +136,26 @@ struct NameReading: Equatable {
     }
 
     /// Removes a counter of copies: ` (2)`, `-1`, `_2`, `.1`.
-    private static func withoutCounter(_ text: Text) -> Text? {
-        var rest = text.text[...]
+    private static func withoutCounter(_ reading: NameReading) -> NameReading? {
+        var rest = reading.text[...]
         let isBracketed = rest.hasSuffix(")")
         if isBracketed { rest = rest.dropLast() }
         let digits = rest.reversed().prefix { $0.isASCII && $0.isNumber }.count
         guard (1...2).contains(digits) else { return nil }
         rest = rest.dropLast(digits)
         guard let mark = rest.last, isBracketed ? mark == "(" : "-_.".contains(mark) else { return nil }
-        var result = text.replacing(rest.dropLast())
+        var result = reading.replacing(rest.dropLast())
         result.isLoose = true
         return result.text.isEmpty ? nil : result
     }
 
     /// Removes a track number: `012 - `, `12. `, `03_`.
-    private static func withoutTrack(_ text: Text) -> Text? {
-        let digits = text.text.prefix { $0.isASCII && $0.isNumber }
+    private static func withoutTrack(_ reading: NameReading) -> NameReading? {
+        let digits = reading.text.prefix { $0.isASCII && $0.isNumber }
         guard (1...4).contains(digits.count) else { return nil }
-        let rest = text.text.dropFirst(digits.count).drop { " -_.)".contains($0) }
-        guard rest.count < text.text.count - digits.count, !rest.isEmpty else { return nil }
-        var result = text.replacing(rest)
+        let rest = reading.text.dropFirst(digits.count).drop { " -_.)".contains($0) }
+        guard rest.count < reading.text.count - digits.count, !rest.isEmpty else { return nil }
+        var result = reading.replacing(rest)
         result.isLoose = true
         return result
     }

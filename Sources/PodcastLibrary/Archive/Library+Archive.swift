@@ -25,16 +25,12 @@ extension Library {
     /// Returns what is wrong with the archive, one line: that its folder cannot be read, or that files are missing.
     package func archiveProblem() throws -> String? {
         if let problem = try archiveFolder()?.problem { return problem }
-        let count = try query { db in
-            try Int.fetchOne(db, "SELECT count(*) FROM archived WHERE defect IS NOT NULL") ?? 0
-        }
+        let count = try value("SELECT count(*) FROM archived WHERE defect IS NOT NULL") ?? 0
         return count == 0 ? nil : "files that are missing or changed: \(count); podfs doctor lists them"
     }
 
     /// Whether the archive has any files.
-    package func hasArchivedFiles() throws -> Bool {
-        try query { db in try Bool.fetchOne(db, "SELECT EXISTS (SELECT 1 FROM archived)") ?? false }
-    }
+    package func hasArchivedFiles() throws -> Bool { try value("SELECT EXISTS (SELECT 1 FROM archived)") ?? false }
 
     // MARK: - Files
 
@@ -63,9 +59,7 @@ extension Library {
 
     /// Returns the names of the archive's folders that have files of episodes.
     package func archiveFolderNames() throws -> [String] {
-        try query { db in
-            try String.fetchAll(db, "SELECT DISTINCT substr(path, 1, instr(path, '/') - 1) FROM archived")
-        }
+        try values("SELECT DISTINCT substr(path, 1, instr(path, '/') - 1) FROM archived")
     }
 
     /// Records the defect of a file, and stops serving it.
@@ -75,9 +69,7 @@ extension Library {
             let episode = try EpisodeID.fetchOne(
                 db, "DELETE FROM rendition WHERE archived = ? RETURNING episode", [path])
             guard let episode else { return }
-            try db.run(
-                "UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?",
-                [now, episode])
+            try RenditionSQL.advance(episode, now: now, db)
         }
     }
 
@@ -167,9 +159,7 @@ extension Library {
         try write { db in
             try db.run("DELETE FROM rendition WHERE episode = ? AND archived IS NOT NULL", [episode])
             guard db.changesCount > 0 else { return }
-            try db.run(
-                "UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?",
-                [now, episode])
+            try RenditionSQL.advance(episode, now: now, db)
         }
     }
 
@@ -245,14 +235,12 @@ extension Library {
     /// - Returns: The number of files found.
     package func reattachArchived(to show: ShowID) throws -> Int {
         // Called after each refresh of a show, so a transaction is only started if there is something to write.
-        let hasOrphans = try query { db in
-            try Bool.fetchOne(
-                db,
+        let hasOrphans =
+            try value(
                 """
                 SELECT EXISTS (SELECT 1 FROM podcast p CROSS JOIN archived a ON a.feed = p.url AND a.episode IS NULL
                     WHERE p.id = ?)
                 """, [show]) ?? false
-        }
         guard hasOrphans else { return 0 }
         return try write { db in
             try db.run(
@@ -308,4 +296,77 @@ enum ArchiveSQL {
                 defect: row[5])
         }
     }
+}
+
+/// An episode's file in the archive folder.
+package struct ArchivedFile: Sendable, Equatable {
+    /// The path relative to the folder: `SHOW/EPISODE`.
+    package var path: String
+    /// The episode; `nil` once its show is unsubscribed.
+    package var episode: EpisodeID?
+    package var size: Int64
+    package var sha256: String
+    /// The recorded metadata of the file, such as its mtime; this module does not parse the text.
+    package var fileState: String?
+    /// The reason why the file is not served, such as that it is missing; `nil` if it is as recorded.
+    package var defect: String?
+
+    package init(
+        path: String, episode: EpisodeID?, size: Int64, sha256: String, fileState: String?, defect: String? = nil
+    ) {
+        self.path = path
+        self.episode = episode
+        self.size = size
+        self.sha256 = sha256
+        self.fileState = fileState
+        self.defect = defect
+    }
+}
+
+/// The archive folder, as the library knows it.
+package struct ArchiveFolderRecord: Sendable, Equatable {
+    /// The absolute path.
+    package var path: String
+    /// The id in the folder's marker file.
+    package var marker: String
+    /// The text by which this installation recognizes its own unfinished files in the folder.
+    package var owner: String
+    /// The reason why the files cannot be read now; `nil` while they can.
+    package var problem: String?
+
+    package init(path: String, marker: String, owner: String, problem: String? = nil) {
+        self.path = path
+        self.marker = marker
+        self.owner = owner
+        self.problem = problem
+    }
+}
+
+/// The location of an archived episode for a program that opens it.
+package struct ArchivePlace: Sendable, Equatable {
+    /// The absolute path of the archive folder.
+    package var folder: String
+    /// The path relative to the folder.
+    package var path: String
+    /// Whether the folder is known to be unavailable.
+    package var isOffline: Bool
+}
+
+/// A complete cache file that belongs into the archive.
+package struct ArchiveCandidate: Sendable, Equatable {
+    package var episode: EpisodeID
+    package var show: ShowID
+    /// The show's folder.
+    package var showName: String
+    /// The episode's file name.
+    package var name: String
+    package var size: Int64
+
+    package var path: String { "\(showName)/\(name)" }
+}
+
+/// The number and size of the files that belong into the archive and are still in the cache.
+package struct ArchiveBacklog: Sendable, Equatable {
+    package var episodes = 0
+    package var bytes: Int64 = 0
 }

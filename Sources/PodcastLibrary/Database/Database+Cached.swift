@@ -113,9 +113,44 @@ extension RowCursor {
         while let row = try next() { values.append(try transform(row)) }
         return values
     }
+
+    /// Converts all rows to keys and values; the last one of a key counts.
+    func dictionary<Key, Value>(_ entry: (Row) throws -> (Key, Value)) throws -> [Key: Value] {
+        var entries: [Key: Value] = [:]
+        while let row = try next() {
+            let (key, value) = try entry(row)
+            entries[key] = value
+        }
+        return entries
+    }
 }
 
+/// Queries of one statement; see `query`.
 extension Library {
+    func value<Value: DatabaseValueConvertible>(
+        _ sql: String, _ arguments: StatementArguments = []
+    ) throws -> Value? {
+        try query { db in try Value.fetchOne(db, sql, arguments) }
+    }
+
+    func values<Value: DatabaseValueConvertible>(
+        _ sql: String, _ arguments: StatementArguments = []
+    ) throws -> [Value] {
+        try query { db in try Value.fetchAll(db, sql, arguments) }
+    }
+
+    func set<Value: DatabaseValueConvertible & Hashable>(
+        _ sql: String, _ arguments: StatementArguments = []
+    ) throws -> Set<Value> {
+        try query { db in try Value.fetchSet(db, sql, arguments) }
+    }
+
+    func rows<Value>(
+        _ sql: String, _ arguments: StatementArguments = [], _ transform: (Row) throws -> Value
+    ) throws -> [Value] {
+        try query { db in try Row.fetchCursor(db, sql, arguments).mapAll(transform) }
+    }
+
     /// Executes one statement in a transaction.
     ///
     /// - Parameter missing: The error if the statement has changed no row; `nil` if that is no error.

@@ -151,7 +151,7 @@ extension Library {
             configuration.readonly = true
             let source = try DatabaseQueue(path: backup, configuration: configuration)
             try source.writeWithoutTransaction { db in
-                try db.execute(sql: "VACUUM INTO ?", arguments: [restored])
+                try db.run("VACUUM INTO ?", [restored])
             }
             try source.close()
         }

@@ -80,7 +80,7 @@ package struct Episode: Sendable, Equatable {
     package var size: EpisodeSize {
         EpisodeSize(
             confirmed: confirmedSize, length: length, duration: duration,
-            isVideo: MediaType.isVideo(type: type, fileExtension: FileName.fileExtension(of: name)))
+            type: type, name: name)
     }
 }
 
@@ -145,8 +145,6 @@ package struct Sidecars: OptionSet, Sendable, Hashable {
 
 /// The parts of an episode's feed data that are loaded only on request.
 package struct EpisodeExtras: Sendable, Equatable {
-    /// Other encodings of the same episode, in the feed's order.
-    package var alternates: [Enclosure] = []
     package var transcripts: [Transcript] = []
     package var chaptersURL: String?
     package var chapters: [Chapter] = []

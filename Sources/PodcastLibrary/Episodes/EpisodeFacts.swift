@@ -71,14 +71,6 @@ final class EpisodeFacts: Sendable {
             duration: item.duration)
     }
 
-    /// The enclosures other than `media`.
-    var alternates: [Enclosure] {
-        guard item.enclosures.count > 1, let index = item.enclosures.firstIndex(of: media) else { return [] }
-        var others = item.enclosures
-        others.remove(at: index)
-        return others
-    }
-
     private static func sidecars(of item: Item, _ chapters: [Chapter]) -> Sidecars {
         var result: Sidecars = []
         if let notes = item.description, !notes.isEmpty { result.insert(.notes) }

@@ -45,8 +45,11 @@ package struct EpisodeSize: Sendable, Equatable {
     ///   - confirmed: The size confirmed by a server.
     ///   - length: The feed's value in bytes.
     ///   - duration: The duration in seconds.
-    ///   - isVideo: `MediaType.isVideo`; evaluated only for an estimate, since listings compute thousands of sizes.
-    package init(confirmed: Int64?, length: Int64?, duration: Double?, isVideo: @autoclosure () -> Bool) {
+    ///   - type: The MIME type; evaluated only for an estimate, since listings compute thousands of sizes.
+    ///   - name: The file's name.
+    package init(
+        confirmed: Int64?, length: Int64?, duration: Double?, type: @autoclosure () -> String?, name: String
+    ) {
         let seconds = duration.flatMap { $0 > 0 && $0 <= Self.maxDuration ? $0 : nil }
         if let confirmed, (0...Self.greatest).contains(confirmed) {
             bytes = confirmed
@@ -55,7 +58,8 @@ package struct EpisodeSize: Sendable, Equatable {
             bytes = length
             source = .feed
         } else if let seconds {
-            bytes = Int64(seconds * (isVideo() ? Self.videoRate : Self.audioRate))
+            let isVideo = MediaType.isVideo(type: type(), fileExtension: FileName.fileExtension(of: name))
+            bytes = Int64(seconds * (isVideo ? Self.videoRate : Self.audioRate))
             source = .estimate
         } else {
             bytes = 0

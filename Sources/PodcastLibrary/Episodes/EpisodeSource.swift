@@ -58,7 +58,7 @@ extension Library {
             let podcast: ShowID = row[0]
             var task: EpisodeSource.Task?
             if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
-            let stated = EpisodeSize(confirmed: nil, length: row[bytes: 11], duration: row[12], isVideo: false)
+            let stated = EpisodeSize(confirmed: nil, length: row[bytes: 11], duration: row[12], type: nil, name: "")
             return EpisodeSource(
                 podcast: podcast, sources: try StoredSources.fetch(db, of: episode, url: row[1]), name: row[10],
                 generation: row[2], confirmedSize: row[bytes: 3],

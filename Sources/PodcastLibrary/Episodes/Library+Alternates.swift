@@ -52,11 +52,9 @@ extension Library {
 
     /// Returns the alternate of a show with this path below the show's folder.
     package func alternate(of podcast: ShowID, path: String) throws -> EpisodeID? {
-        try query { db in
-            try EpisodeID.fetchOne(
-                db, "SELECT id FROM episode WHERE podcast = ? AND buried = \(EpisodeSQL.alternate) AND name = ?",
-                [podcast, path])
-        }
+        try value(
+            "SELECT id FROM episode WHERE podcast = ? AND buried = \(EpisodeSQL.alternate) AND name = ?",
+            [podcast, path])
     }
 
     /// Returns the alternate with this id; `nil` for an episode's main file.
@@ -81,15 +79,16 @@ extension Library {
 
     /// Returns all episodes and alternates of a show, also those that are no longer listed or offered.
     package func files(of podcast: ShowID) throws -> [EpisodeID] {
-        try query { db in try EpisodeID.fetchAll(db, "SELECT id FROM episode WHERE podcast = ?", [podcast]) }
+        try values("SELECT id FROM episode WHERE podcast = ?", [podcast])
     }
 
     /// Returns these episodes and their alternates, also the alternates that the feed no longer offers.
     package func files(of episodes: [EpisodeID]) throws -> [EpisodeID] {
         try query { db in
-            let statement = try db.cachedStatement(sql: "SELECT medium FROM alternate WHERE episode = ?")
             var files = episodes
-            for episode in episodes { files += try EpisodeID.fetchAll(statement, arguments: [episode]) }
+            for episode in episodes {
+                files += try EpisodeID.fetchAll(db, "SELECT medium FROM alternate WHERE episode = ?", [episode])
+            }
             return files
         }
     }
@@ -149,12 +148,7 @@ enum AlternateSQL {
             try db.run("DELETE FROM download WHERE episode IN \(files)", [episode])
             return []
         }
-        for rendition in dropped {
-            try db.run(
-                """
-                UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?
-                """, [now, rendition.episode])
-        }
+        for rendition in dropped { try RenditionSQL.advance(rendition.episode, now: now, db) }
         for table in ["rendition", "download"] {
             try db.run("DELETE FROM \(table) WHERE episode IN \(files)", [episode])
         }

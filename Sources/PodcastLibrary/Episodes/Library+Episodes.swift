@@ -71,8 +71,8 @@ extension Library {
         }
     }
 
-    /// Returns the transcripts, chapters and other encodings that the feed lists for an episode. If the feed itself has
-    /// no chapters, those inside the cached media file are returned.
+    /// Returns the transcripts and chapters that the feed lists for an episode. If the feed itself has no chapters,
+    /// those inside the cached media file are returned.
     package func extras(of episode: EpisodeID) throws -> EpisodeExtras {
         try read { db in
             var extras = EpisodeExtras()
@@ -80,18 +80,14 @@ extension Library {
             let rows = try Row.fetchCursor(
                 db,
                 """
-                SELECT kind, url, type, language, length, start, title, image FROM attachment
+                SELECT kind, url, type, language, start, title, image FROM attachment
                 WHERE episode = ? ORDER BY kind, position
                 """, [episode])
             while let row = try rows.next() {
-                switch row[0] as Int {
-                case EpisodeSQL.alternateKind:
-                    extras.alternates.append(Enclosure(url: row[1] ?? "", length: row[bytes: 4], type: row[2]))
-                case EpisodeSQL.transcriptKind:
-                    extras.transcripts.append(Transcript(url: row[1] ?? "", type: row[2], language: row[3]))
-                case EpisodeSQL.chapterKind:
-                    extras.chapters.append(Chapter(start: row[5] ?? 0, title: row[6], link: row[1], image: row[7]))
-                default: break
+                if row[0] == EpisodeSQL.transcriptKind {
+                    extras.transcripts.append(Transcript(url: row[1], type: row[2], language: row[3]))
+                } else {
+                    extras.chapters.append(Chapter(start: row[4] ?? 0, title: row[5], link: row[1], image: row[6]))
                 }
             }
             if extras.chapters.isEmpty { extras.chapters = try RenditionSQL.chapters(db, of: episode) }
@@ -101,16 +97,13 @@ extension Library {
 
     /// Returns the tracks of a show's playlist, newest first. Reads only the columns that a track needs.
     package func tracks(of podcast: ShowID) throws -> [Track] {
-        try query { db in
-            return try Row.fetchCursor(
-                db,
-                """
-                SELECT name, title, duration FROM episode
-                WHERE podcast = ? AND buried = 0 ORDER BY moment DESC, id DESC
-                """, [podcast]
-            ).mapAll {
-                Track(name: $0[0], title: $0[1], duration: $0[2])
-            }
+        try rows(
+            """
+            SELECT name, title, duration FROM episode
+            WHERE podcast = ? AND buried = 0 ORDER BY moment DESC, id DESC
+            """, [podcast]
+        ) {
+            Track(name: $0[0], title: $0[1], duration: $0[2])
         }
     }
 
@@ -172,9 +165,7 @@ extension Library {
 
     /// Returns the shows with buried episodes that their feeds still list.
     package func podcastsWithBuriedEpisodes() throws -> [ShowID] {
-        try query { db in
-            try ShowID.fetchAll(db, "SELECT DISTINCT podcast FROM episode WHERE buried = 1 AND listed = 1")
-        }
+        try values("SELECT DISTINCT podcast FROM episode WHERE buried = 1 AND listed = 1")
     }
 
     /// Restores buried episodes to the listings, under their previous names.
@@ -254,7 +245,6 @@ extension Library {
 /// Conversion of `episode` rows to values.
 enum EpisodeSQL {
     /// The values of `attachment.kind`.
-    static let alternateKind = 0
     static let transcriptKind = 1
     static let chapterKind = 2
     /// The value of `buried` in the row of an alternate; see `schema.sql`.
@@ -282,7 +272,7 @@ enum EpisodeSQL {
             let name: String = row[2]
             let size = EpisodeSize(
                 confirmed: row[bytes: 6], length: row[bytes: 7], duration: row[8],
-                isVideo: MediaType.isVideo(type: row[9], fileExtension: FileName.fileExtension(of: name)))
+                type: row[9], name: name)
             return EpisodeEntry(
                 id: row[0], podcast: row[1], name: name, published: row[3], firstSeen: row[4], changed: row[5],
                 size: size.bytes, sizeSource: size.source, generation: row[10], cachedBytes: row[bytes: 11] ?? 0,

@@ -35,19 +35,21 @@ extension Library {
     ///   is returned.
     package func opening(of episode: EpisodeID) throws -> EpisodeOpening? {
         try query { db in
-            let statement = try db.cachedStatement(
-                sql: """
+            guard
+                let row = try Row.fetchOne(
+                    db,
+                    """
                     SELECT e.generation, \(EpisodeSQL.size), r.complete, r.generation, r.file, r.size, \
                     (SELECT p.ephemeral AND p.id NOT IN (SELECT podcast FROM sync_removed) \
                     FROM podcast p WHERE p.id = e.podcast), e.length, e.duration, e.type, e.name, r.file_state, \
                     r.archived, f.path, f.problem IS NOT NULL \
                     FROM episode e LEFT JOIN rendition r ON r.episode = e.id \
                     LEFT JOIN archive_folder f ON r.archived IS NOT NULL WHERE e.id = ? AND e.buried <> 1
-                    """)
-            guard let row = try Row.fetchOne(statement, arguments: [episode]) else { return nil }
+                    """, [episode])
+            else { return nil }
             let shownSize = EpisodeSize(
                 confirmed: row[bytes: 1], length: row[bytes: 7], duration: row[8],
-                isVideo: MediaType.isVideo(type: row[9], fileExtension: FileName.fileExtension(of: row[10])))
+                type: row[9], name: row[10])
             var opening = EpisodeOpening(
                 generation: row[0], isEphemeral: row[6] ?? false, shownSize: shownSize, isComplete: row[2] ?? false)
             opening.isStream = StreamFile.isStream(row[10])

@@ -59,28 +59,25 @@ extension Library {
     ///
     /// - Parameter goneError: The error number of a download whose media the server does not have.
     package func retainedEpisodes(of podcast: ShowID, goneError: Int) throws -> [RetainedEpisode] {
-        try query { db in
-            return try Row.fetchCursor(
-                db,
-                """
-                SELECT e.id, e.moment, e.title, e.duration, e.episode_type, e.listed, r.received, r.complete, \
-                e.played, e.position, e.pinned, d.id IS NOT NULL, coalesce(d.error_number = ?2, 0), e.automatic, \
-                e.declined, e.name, e.buried, r.file, \
-                EXISTS (SELECT 1 FROM archived a WHERE a.episode = e.id) \
-                FROM episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
-                WHERE e.podcast = ?1 AND (e.buried = 0 OR e.buried = 1 AND e.listed = 1)
-                """, [podcast, goneError]
-            ).mapAll { row in
-                var episode = RetainedEpisode(
-                    id: row[0], moment: row[1], title: row[2], duration: row[3], type: row[4], listed: row[5],
-                    cachedBytes: row[bytes: 6] ?? 0, complete: row[7] ?? false, played: row[8], position: row[9],
-                    pinned: row[10], hasTask: row[11], isMediaGone: row[12], isAutomatic: row[13], isDeclined: row[14])
-                episode.isStream = StreamFile.isStream(row[15])
-                episode.isBuried = row[16]
-                episode.file = row[17]
-                episode.isArchived = row[18]
-                return episode
-            }
+        try rows(
+            """
+            SELECT e.id, e.moment, e.title, e.duration, e.episode_type, e.listed, r.received, r.complete, \
+            e.played, e.position, e.pinned, d.id IS NOT NULL, coalesce(d.error_number = ?2, 0), e.automatic, \
+            e.declined, e.name, e.buried, r.file, \
+            EXISTS (SELECT 1 FROM archived a WHERE a.episode = e.id) \
+            FROM episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
+            WHERE e.podcast = ?1 AND (e.buried = 0 OR e.buried = 1 AND e.listed = 1)
+            """, [podcast, goneError]
+        ) { row in
+            var episode = RetainedEpisode(
+                id: row[0], moment: row[1], title: row[2], duration: row[3], type: row[4], listed: row[5],
+                cachedBytes: row[bytes: 6] ?? 0, complete: row[7] ?? false, played: row[8], position: row[9],
+                pinned: row[10], hasTask: row[11], isMediaGone: row[12], isAutomatic: row[13], isDeclined: row[14])
+            episode.isStream = StreamFile.isStream(row[15])
+            episode.isBuried = row[16]
+            episode.file = row[17]
+            episode.isArchived = row[18]
+            return episode
         }
     }
 

@@ -135,11 +135,10 @@ package struct FindIndexWriter: Sendable {
     /// entered or left the cache.
     package func update(from library: Library) throws -> Update {
         let current = try library.findShows(now: now)
-        let indexed = try read { db in
-            var shows: [ShowID: FindShow] = [:]
-            let rows = try Row.fetchCursor(db, "SELECT podcast, episodes, changed FROM show")
-            while let row = try rows.next() { shows[row[0]] = FindShow(episodes: row[1], changed: row[2]) }
-            return shows
+        let indexed: [ShowID: FindShow] = try read { db in
+            try Row.fetchCursor(db, "SELECT podcast, episodes, changed FROM show").dictionary {
+                ($0[0], FindShow(episodes: $0[1], changed: $0[2]))
+            }
         }
         let removed = Set(
             try read { db in try ShowID.fetchAll(db, "SELECT DISTINCT podcast FROM document") } + indexed.keys
@@ -161,11 +160,9 @@ package struct FindIndexWriter: Sendable {
     /// Returns the episodes whose transcripts in the cache are not the indexed ones.
     private func changedTranscripts() throws -> [EpisodeID] {
         let cached = transcripts.identities()
-        let indexed = try read { db in
-            var identities: [EpisodeID: Int64] = [:]
-            let rows = try Row.fetchCursor(db, "SELECT episode, transcript FROM document WHERE transcript <> 0")
-            while let row = try rows.next() { identities[row[0]] = row.bits(1) }
-            return identities
+        let indexed: [EpisodeID: Int64] = try read { db in
+            try Row.fetchCursor(db, "SELECT episode, transcript FROM document WHERE transcript <> 0")
+                .dictionary { ($0[0], $0.bits(1)) }
         }
         return Set(cached.filter { indexed[$0.key] != $0.value }.keys)
             .union(indexed.filter { $0.value != Self.archived && cached[$0.key] == nil }.keys).sorted(by: >)
@@ -173,10 +170,8 @@ package struct FindIndexWriter: Sendable {
 
     private func changes(of podcast: ShowID) throws -> [EpisodeID: Int64] {
         try read { db in
-            var changes: [EpisodeID: Int64] = [:]
-            let rows = try Row.fetchCursor(db, "SELECT episode, changed FROM document WHERE podcast = ?", [podcast])
-            while let row = try rows.next() { changes[row[0]] = row[1] }
-            return changes
+            try Row.fetchCursor(db, "SELECT episode, changed FROM document WHERE podcast = ?", [podcast])
+                .dictionary { ($0[0], $0[1]) }
         }
     }
 

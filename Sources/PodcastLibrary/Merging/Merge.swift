@@ -244,11 +244,6 @@ struct Merge {
             try db.insert(
                 into: "attachment", ["episode": id, "kind": kind, "position": position] + columns)
         }
-        for (position, media) in facts.alternates.enumerated() {
-            try insert(
-                EpisodeSQL.alternateKind, position,
-                ["url": media.url, "type": media.type, "length": media.length])
-        }
         for (position, transcript) in facts.item.transcripts.enumerated() {
             try insert(
                 EpisodeSQL.transcriptKind, position,

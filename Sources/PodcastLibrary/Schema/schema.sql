@@ -111,12 +111,11 @@ CREATE TABLE detail (
 
 CREATE TABLE attachment (
     episode INTEGER NOT NULL REFERENCES episode ON DELETE CASCADE,
-    kind INTEGER NOT NULL,         -- 0 alternate media, 1 transcript, 2 chapter
+    kind INTEGER NOT NULL,         -- 1 transcript, 2 chapter
     position INTEGER NOT NULL,
     url TEXT,
     type TEXT,
     language TEXT,
-    length INTEGER,
     start REAL,
     title TEXT,
     image TEXT,

@@ -15,9 +15,7 @@ extension Library {
     }
 
     /// Returns the ids of the subscribed shows. Cheap, unlike `podcasts()`, which counts the episodes of all shows.
-    package func podcastIDs() throws -> Set<ShowID> {
-        try query { db in try ShowID.fetchSet(db, "SELECT id FROM podcast WHERE ephemeral = 0") }
-    }
+    package func podcastIDs() throws -> Set<ShowID> { try set("SELECT id FROM podcast WHERE ephemeral = 0") }
 
     /// Returns the folder entries of the subscribed shows, sorted by name.
     package func folders() throws -> [FolderEntry] {
@@ -180,9 +178,7 @@ extension Library {
 
     /// Whether a library without shows is empty because the last show was unsubscribed. If `false`, the library has
     /// lost its shows, or never had any. The value has no meaning while there are shows.
-    package func wasEmptied() throws -> Bool {
-        try query { db in try Bool.fetchOne(db, "SELECT value FROM counter WHERE name = 'emptied'") ?? false }
-    }
+    package func wasEmptied() throws -> Bool { try value("SELECT value FROM counter WHERE name = 'emptied'") ?? false }
 
     /// Records whether no subscribed show is left, for `wasEmptied()`.
     static func recordEmptied(_ db: Database) throws {
@@ -274,11 +270,9 @@ enum PodcastSQL {
         """
 
     static func settings(_ db: Database, of podcast: ShowID) throws -> [String: String] {
-        let rows = try Row.fetchCursor(
-            db, "SELECT key, value FROM setting WHERE podcast = ? AND key <> ?", [podcast, credentialsKey])
-        var result: [String: String] = [:]
-        while let row = try rows.next() { result[row[0]] = row[1] }
-        return result
+        return try Row.fetchCursor(
+            db, "SELECT key, value FROM setting WHERE podcast = ? AND key <> ?", [podcast, credentialsKey]
+        ).dictionary { ($0[0], $0[1]) }
     }
 
     /// A key for internal use in the table of settings: users cannot set it, and `settings(of:)` omits it.

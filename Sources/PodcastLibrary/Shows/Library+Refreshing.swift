@@ -76,13 +76,14 @@ extension Library {
         _ condition: String, _ arguments: StatementArguments, settingsOf podcast: ShowID?
     ) throws -> [RefreshSubject] {
         try read { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT p.id, p.name, p.url, p.etag, p.last_modified, p.last_refresh, p.update_interval,
-                        p.quiet_times, \(ShowAccess.columns)
-                    FROM podcast p WHERE \(condition)
-                    """)
-            var found = try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+            var found = try Row.fetchCursor(
+                db,
+                """
+                SELECT p.id, p.name, p.url, p.etag, p.last_modified, p.last_refresh, p.update_interval,
+                    p.quiet_times, \(ShowAccess.columns)
+                FROM podcast p WHERE \(condition)
+                """, arguments
+            ).mapAll { row in
                 RefreshSubject(
                     id: row[0], name: row[1], url: row[2], etag: row[3], lastModified: row[4], lastRefresh: row[5],
                     updateInterval: row[6], quietTimes: QuietTimes(bits: row[7]), access: ShowAccess(row, from: 8))
@@ -106,9 +107,7 @@ extension Library {
     }
 
     /// Returns the last recorded value of the configuration's `keep`, encoded as a number by the caller.
-    package func recordedKeep() throws -> Int64? {
-        try query { db in try Int64.fetchOne(db, "SELECT value FROM counter WHERE name = 'keep'") }
-    }
+    package func recordedKeep() throws -> Int64? { try value("SELECT value FROM counter WHERE name = 'keep'") }
 
     /// Records the configuration's `keep`; see `recordedKeep`.
     package func record(keep code: Int64) throws {
@@ -164,17 +163,14 @@ extension Library {
     /// of the file. A download that a user has requested since is not automatic any more.
     package func podcastsFetchingAhead() throws -> Set<ShowID> {
         // CROSS JOIN, since SQLite would otherwise scan all episodes (https://www.sqlite.org/optoverview.html).
-        try query { db in
-            try ShowID.fetchSet(
-                db,
-                """
-                SELECT e.podcast FROM download d CROSS JOIN episode e ON e.id = d.episode
-                WHERE e.automatic = 1
-                UNION
-                SELECT e.podcast FROM rendition r CROSS JOIN episode e ON e.id = r.episode
-                WHERE r.complete = 0 AND e.automatic = 1
-                """)
-        }
+        try set(
+            """
+            SELECT e.podcast FROM download d CROSS JOIN episode e ON e.id = d.episode
+            WHERE e.automatic = 1
+            UNION
+            SELECT e.podcast FROM rendition r CROSS JOIN episode e ON e.id = r.episode
+            WHERE r.complete = 0 AND e.automatic = 1
+            """)
     }
 
     /// - Throws: `noSuchPodcast`.

@@ -103,11 +103,9 @@ extension Library {
     /// Whether the show is an unsubscribed search result. A show that another device has unsubscribed does not count:
     /// its cached bytes may be needed again.
     package func isEphemeral(podcast: ShowID) throws -> Bool {
-        try query { db in
-            try Bool.fetchOne(
-                db, "SELECT ephemeral AND id NOT IN (SELECT podcast FROM sync_removed) FROM podcast WHERE id = ?",
-                [podcast]) ?? false
-        }
+        try value(
+            "SELECT ephemeral AND id NOT IN (SELECT podcast FROM sync_removed) FROM podcast WHERE id = ?",
+            [podcast]) ?? false
     }
 
     /// Returns the show with exactly this folder name, preferring a search result to a subscribed one.
@@ -134,13 +132,10 @@ extension Library {
 
     /// Returns the unsubscribed shows with a pinned episode, which must not be purged.
     package func ephemeralPodcastsPinned() throws -> Set<ShowID> {
-        try query { db in
-            try ShowID.fetchSet(
-                db,
-                """
-                SELECT DISTINCT podcast FROM episode
-                WHERE pinned = 1 AND podcast IN (SELECT id FROM podcast WHERE ephemeral = 1)
-                """)
-        }
+        try set(
+            """
+            SELECT DISTINCT podcast FROM episode
+            WHERE pinned = 1 AND podcast IN (SELECT id FROM podcast WHERE ephemeral = 1)
+            """)
     }
 }

@@ -64,45 +64,37 @@ extension Library {
     private func shelf(
         from source: String = "episode e", _ condition: String, _ arguments: StatementArguments
     ) throws -> [ShelfEpisode] {
-        try query { db in
-            return try Row.fetchCursor(
-                db,
-                """
-                SELECT e.id, e.podcast, e.name, e.title, e.published, e.published_offset, e.duration, e.position, \
-                e.played, r.complete, e.type FROM \(source) JOIN podcast p ON p.id = e.podcast \
-                LEFT JOIN rendition r ON r.episode = e.id WHERE p.ephemeral = 0 AND e.buried = 0 \(condition)
-                """, arguments
-            ).mapAll { row in
-                ShelfEpisode(
-                    id: row[0], show: row[1], name: row[2], title: row[3], published: row[4], publishedOffset: row[5],
-                    duration: row[6], position: row[7], played: row[8], complete: row[9] ?? false, type: row[10])
-            }
+        try rows(
+            """
+            SELECT e.id, e.podcast, e.name, e.title, e.published, e.published_offset, e.duration, e.position, \
+            e.played, r.complete, e.type FROM \(source) JOIN podcast p ON p.id = e.podcast \
+            LEFT JOIN rendition r ON r.episode = e.id WHERE p.ephemeral = 0 AND e.buried = 0 \(condition)
+            """, arguments
+        ) { row in
+            ShelfEpisode(
+                id: row[0], show: row[1], name: row[2], title: row[3], published: row[4], publishedOffset: row[5],
+                duration: row[6], position: row[7], played: row[8], complete: row[9] ?? false, type: row[10])
         }
     }
 
     /// Returns the titles of the newest episodes of all subscribed shows.
     package func titles(limit: Int) throws -> [TitleEntry] {
-        try query { db in
-            return try Row.fetchCursor(
-                db,
-                """
-                SELECT e.id, e.podcast, e.title FROM episode e JOIN podcast p ON p.id = e.podcast \
-                WHERE p.ephemeral = 0 AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC LIMIT ?
-                """, [limit]
-            ).mapAll {
-                TitleEntry(id: $0[0], show: $0[1], title: $0[2])
-            }
+        try rows(
+            """
+            SELECT e.id, e.podcast, e.title FROM episode e JOIN podcast p ON p.id = e.podcast \
+            WHERE p.ephemeral = 0 AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC LIMIT ?
+            """, [limit]
+        ) {
+            TitleEntry(id: $0[0], show: $0[1], title: $0[2])
         }
     }
 
     /// Returns the number of unplayed episodes of each show that has any.
     package func unplayedCounts() throws -> [ShowID: Int] {
         try query { db in
-            let rows = try Row.fetchCursor(
-                db, "SELECT podcast, count(*) FROM episode WHERE buried = 0 AND played = 0 GROUP BY podcast")
-            var counts: [ShowID: Int] = [:]
-            while let row = try rows.next() { counts[row[0]] = row[1] }
-            return counts
+            return try Row.fetchCursor(
+                db, "SELECT podcast, count(*) FROM episode WHERE buried = 0 AND played = 0 GROUP BY podcast"
+            ).dictionary { ($0[0], $0[1]) }
         }
     }
 }

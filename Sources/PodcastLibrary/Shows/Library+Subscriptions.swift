@@ -80,13 +80,14 @@ extension Library {
     package func subscriptions() throws -> [Subscription] { try query(Self.subscriptions) }
 
     static func subscriptions(_ db: Database) throws -> [Subscription] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT p.id, p.name, p.url, p.title, p.link, p.changed, \(PodcastSQL.hasCredentials)
-                FROM podcast p WHERE p.ephemeral = 0 ORDER BY p.folded, p.name
-                """)
         let tags = try tagsOfShows(db)
-        return try Row.fetchCursor(statement).mapAll { row in
+        return try Row.fetchCursor(
+            db,
+            """
+            SELECT p.id, p.name, p.url, p.title, p.link, p.changed, \(PodcastSQL.hasCredentials)
+            FROM podcast p WHERE p.ephemeral = 0 ORDER BY p.folded, p.name
+            """
+        ).mapAll { row in
             let id: ShowID = row[0]
             return Subscription(
                 podcast: id, name: row[1], url: row[2], title: row[3], link: row[4], changed: row[5],
@@ -96,7 +97,7 @@ extension Library {
 
     /// Whether there are any subscriptions.
     package func hasSubscriptions() throws -> Bool {
-        try query { db in try Bool.fetchOne(db, "SELECT EXISTS (SELECT 1 FROM podcast WHERE ephemeral = 0)") ?? false }
+        try value("SELECT EXISTS (SELECT 1 FROM podcast WHERE ephemeral = 0)") ?? false
     }
 
     /// Subscribes to shows whose feeds could not be fetched, in one transaction. Each becomes a folder without

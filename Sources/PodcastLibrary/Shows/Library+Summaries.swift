@@ -98,22 +98,22 @@ extension Library {
         _ body: (EpisodeSummary) throws -> Void
     ) throws {
         try read { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT e.id, e.name, e.title, e.published, e.published_offset, e.duration, e.type, e.link, e.changed, \
-                    \(EpisodeSQL.size), e.length, r.complete, e.sidecars, d.value, e.played, e.position, e.season, \
-                    e.podcast, e.guid, e.episode, e.episode_type, e.explicit \
-                    FROM \(source) LEFT JOIN rendition r ON r.episode = e.id \
-                    LEFT JOIN episode_details d ON d.episode = e.id \
-                    WHERE \(condition)
-                    """)
             var limits = limits
-            let rows = try Row.fetchCursor(statement, arguments: arguments)
+            let rows = try Row.fetchCursor(
+                db,
+                """
+                SELECT e.id, e.name, e.title, e.published, e.published_offset, e.duration, e.type, e.link, e.changed, \
+                \(EpisodeSQL.size), e.length, r.complete, e.sidecars, d.value, e.played, e.position, e.season, \
+                e.podcast, e.guid, e.episode, e.episode_type, e.explicit \
+                FROM \(source) LEFT JOIN rendition r ON r.episode = e.id \
+                LEFT JOIN episode_details d ON d.episode = e.id \
+                WHERE \(condition)
+                """, arguments)
             while let row = try rows.next() {
                 let name: String = row[1]
                 let size = EpisodeSize(
                     confirmed: row[bytes: 9], length: row[bytes: 10], duration: row[5],
-                    isVideo: MediaType.isVideo(type: row[6], fileExtension: FileName.fileExtension(of: name)))
+                    type: row[6], name: name)
                 var summary = EpisodeSummary(
                     id: row[0], name: name, title: row[2], published: row[3], publishedOffset: row[4],
                     duration: row[5], type: row[6], link: row[7], changed: row[8], size: size.bytes,
@@ -181,7 +181,7 @@ extension Library {
             let name: String = row[0]
             let size = EpisodeSize(
                 confirmed: row[bytes: 3], length: row[bytes: 4], duration: row[5],
-                isVideo: MediaType.isVideo(type: row[1], fileExtension: FileName.fileExtension(of: name)))
+                type: row[1], name: name)
             return AlternateSummary(name: name, type: row[1], language: row[2], size: size, changed: row[6])
         }
     }

@@ -15,16 +15,11 @@ package struct ShowAccess: Sendable, Equatable {
     /// The address space from which the feed was last fetched.
     package var space: AddressSpace?
 
-    package init(url: String, givenURL: String? = nil, reach: AddressSpace? = nil, space: AddressSpace? = nil) {
-        self.url = url
-        self.givenURL = givenURL
-        self.reach = reach
-        self.space = space
-    }
-
     /// The most private address space allowed for URLs in the feed.
     package var linkReach: AddressSpace? { space ?? reach }
+}
 
+extension ShowAccess {
     /// The columns of `podcast p` that `init(_:from:)` reads.
     static let columns = "p.url, p.given_url, p.reach, p.space"
 

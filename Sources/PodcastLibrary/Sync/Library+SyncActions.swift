@@ -127,26 +127,6 @@ extension Library {
         }
     }
 
-    /// Returns the latest actions received from the server, newest first.
-    package func syncHistory(limit: Int) throws -> [SyncAction] {
-        try query { db in
-            try Row.fetchCursor(
-                db,
-                """
-                SELECT podcast, episode, guid, action, device, time, started, position, total FROM sync_action
-                ORDER BY rowid DESC LIMIT ?
-                """, [limit]
-            ).mapAll { row in
-                func known(_ text: String) -> String? { text.isEmpty ? nil : text }
-                func known(_ number: Int) -> Int? { number < 0 ? nil : number }
-                return SyncAction(
-                    podcast: row[0], episode: row[1], guid: known(row[2] as String),
-                    kind: SyncAction.Kind(rawValue: row[3]) ?? .new, device: known(row[4] as String), timestamp: row[5],
-                    started: known(row[6] as Int), position: known(row[7] as Int), total: known(row[8] as Int))
-            }
-        }
-    }
-
     // MARK: One action
 
     /// The result of comparing an action with the local state.

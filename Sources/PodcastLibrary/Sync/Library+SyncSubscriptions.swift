@@ -30,11 +30,9 @@ extension Library {
 
     /// Whether the server lists a show under an address other than `url`.
     package func serverHas(_ podcast: ShowID, elsewhereThan url: String) throws -> Bool {
-        try query { db in
-            try Bool.fetchOne(
-                db, "SELECT EXISTS (SELECT 1 FROM sync_feed WHERE podcast = ? AND subscribed = 1 AND url <> ?)",
-                [podcast, url]) ?? false
-        }
+        try value(
+            "SELECT EXISTS (SELECT 1 FROM sync_feed WHERE podcast = ? AND subscribed = 1 AND url <> ?)",
+            [podcast, url]) ?? false
     }
 
     /// Records the timestamp for the next request. Call it after all changes of the response have been applied.

@@ -108,21 +108,57 @@ extension Library {
 extension Library {
     /// Returns the episodes of a show, or of all shows, with an outstanding, suspended or failed download.
     package func episodesInTransfer(of podcast: ShowID?) throws -> [EpisodeID] {
-        try query { db in
-            return try EpisodeID.fetchAll(
-                db,
-                """
-                SELECT d.episode FROM download d JOIN episode e ON e.id = d.episode
-                WHERE ?1 IS NULL OR e.podcast = ?1 ORDER BY d.id
-                """, [podcast])
-        }
+        try values(
+            """
+            SELECT d.episode FROM download d JOIN episode e ON e.id = d.episode
+            WHERE ?1 IS NULL OR e.podcast = ?1 ORDER BY d.id
+            """, [podcast])
     }
 
     /// Returns the episodes of a show, or of all shows, with cached bytes.
     package func episodesCached(of podcast: ShowID?) throws -> [EpisodeID] {
-        try query { db in
-            return try EpisodeID.fetchAll(
-                db, "SELECT episode FROM rendition WHERE ?1 IS NULL OR podcast = ?1 ORDER BY episode", [podcast])
+        try values("SELECT episode FROM rendition WHERE ?1 IS NULL OR podcast = ?1 ORDER BY episode", [podcast])
+    }
+}
+
+extension Library {
+    /// Returns the episodes to which an action on a show applies. If `podcast` is `nil`, the action is on all shows.
+    ///
+    /// Suspending, resuming and cancelling apply only to episodes with a task: suspending a show must not create three
+    /// hundred suspended downloads, and resuming a show must not create three hundred running ones.
+    package func episodes(of podcast: ShowID?, for action: TaskAction) throws -> [EpisodeID] {
+        switch action {
+        case .resume, .suspend, .cancel: return try episodesInTransfer(of: podcast)
+        case .evict: return try episodesCached(of: podcast)
+        case .download, .pin, .unpin:
+            let shows = try podcast.map { [$0] } ?? folders().map(\.id)
+            return try shows.flatMap { try entries(of: $0).map(\.id) }
         }
+    }
+}
+
+extension Library {
+    /// Returns the outstanding downloads and uploads from the library. For use when no daemon runs.
+    package func outstandingTasks() throws -> [TaskInfo] {
+        let uploads = try uploads().map { upload in
+            TaskInfo(
+                id: upload.id, kind: .upload, path: upload.title, episode: nil,
+                state: upload.state,
+                received: upload.progress.offset, expected: upload.size, rate: nil, error: upload.error,
+                started: upload.created)
+        }
+        let downloads: [TaskInfo] = try downloads().compactMap { download in
+            guard let episode = try episode(id: download.episode), let show = try folder(id: episode.podcast) else {
+                return nil
+            }
+            var info = TaskInfo(
+                id: download.id, kind: .download, path: show.name + "/" + episode.name, episode: episode.id,
+                state: download.state,
+                received: episode.cachedBytes, expected: episode.confirmedSize, rate: nil,
+                error: download.error, started: download.created)
+            if info.expected == nil, episode.size.source != .unknown { info.estimate = episode.size.bytes }
+            return info
+        }
+        return uploads + downloads
     }
 }

@@ -150,14 +150,10 @@ extension Library {
     package func dropRendition(episode: EpisodeID, now: Int64) throws -> Int {
         try write { db in
             try db.run("DELETE FROM rendition WHERE episode = ?", [episode])
-            let generation = try StoredNumber.fetchOne(
-                db,
-                """
-                UPDATE episode SET generation = \(RenditionSQL.generation) + 1, changed = ? WHERE id = ?
-                RETURNING generation
-                """, [now, episode])
-            guard let generation else { throw LibraryError.noSuchEpisode(episode) }
-            return Int(generation)
+            guard let generation = try RenditionSQL.advance(episode, now: now, db) else {
+                throw LibraryError.noSuchEpisode(episode)
+            }
+            return generation
         }
     }
 
@@ -177,6 +173,15 @@ extension Library {
 enum RenditionSQL {
     /// The SQL expression for an episode's generation, bounded so that an increment fits 64 bits.
     static let generation = "max(0, min(generation, \(StoredNumber.range.upperBound)))"
+
+    /// Increments the generation of an episode, and returns it; `nil` if there is no such episode.
+    @discardableResult
+    static func advance(_ episode: EpisodeID, now: Int64, _ db: Database) throws -> Int? {
+        try StoredNumber.fetchOne(
+            db, "UPDATE episode SET generation = \(generation) + 1, changed = ? WHERE id = ? RETURNING generation",
+            [now, episode]
+        ).map { Int($0) }
+    }
 
     /// The SQL expression for whether the episode was played. An alternate (another encoding of an episode) counts as
     /// played if its main episode was.

@@ -88,7 +88,7 @@ extension Library {
     /// Returns the name of the folder of tags in the root.
     package func tagsFolder() throws -> String {
         try query { db in
-            try String.fetchOne(db.cachedStatement(sql: "SELECT name FROM root_folder WHERE role = 'tags'")) ?? "Tags"
+            try String.fetchOne(db, "SELECT name FROM root_folder WHERE role = 'tags'") ?? "Tags"
         }
     }
 
@@ -116,12 +116,12 @@ extension Library {
     static func setTags(_ tags: [String], of show: ShowID, _ db: Database) throws {
         guard try podcastExists(show, db) else { throw LibraryError.noSuchPodcast(show) }
         let wanted = Set(try tags.map { try id(of: $0, db) })
-        let present = try TagID.fetchSet(db, sql: "SELECT tag FROM show_tag WHERE podcast = ?", arguments: [show])
+        let present = try TagID.fetchSet(db, "SELECT tag FROM show_tag WHERE podcast = ?", [show])
         for tag in wanted.subtracting(present) {
-            try db.execute(sql: "INSERT INTO show_tag (podcast, tag) VALUES (?, ?)", arguments: [show, tag])
+            try db.run("INSERT INTO show_tag (podcast, tag) VALUES (?, ?)", [show, tag])
         }
         for tag in present.subtracting(wanted) {
-            try db.execute(sql: "DELETE FROM show_tag WHERE podcast = ? AND tag = ?", arguments: [show, tag])
+            try db.run("DELETE FROM show_tag WHERE podcast = ? AND tag = ?", [show, tag])
         }
         try db.execute(sql: "DELETE FROM tag WHERE id NOT IN (SELECT tag FROM show_tag)")
     }
@@ -132,9 +132,9 @@ extension Library {
     /// node ids of links have only 18 bits for the id of a tag.
     private static func id(of tag: String, _ db: Database) throws -> TagID {
         let folded = FileName.folded(tag)
-        let known = try TagID.fetchOne(db, sql: "SELECT id FROM tag WHERE folded = ?", arguments: [folded])
+        let known = try TagID.fetchOne(db, "SELECT id FROM tag WHERE folded = ?", [folded])
         if let known { return known }
-        try db.execute(sql: "INSERT INTO tag (name, folded) VALUES (?, ?)", arguments: [tag, folded])
+        try db.run("INSERT INTO tag (name, folded) VALUES (?, ?)", [tag, folded])
         return TagID(db.lastInsertedRowID)
     }
 
@@ -143,8 +143,7 @@ extension Library {
 
     static func tagsOfShows(_ db: Database) throws -> [ShowID: [String]] {
         let rows = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: "SELECT s.podcast, t.name FROM show_tag s JOIN tag t ON t.id = s.tag ORDER BY t.folded"))
+            db, "SELECT s.podcast, t.name FROM show_tag s JOIN tag t ON t.id = s.tag ORDER BY t.folded")
         var tags: [ShowID: [String]] = [:]
         while let row = try rows.next() {
             let show: ShowID = row[0]
@@ -155,18 +154,18 @@ extension Library {
 
     private static func tagNames(of show: ShowID, _ db: Database) throws -> [String] {
         try String.fetchAll(
-            db.cachedStatement(
-                sql: "SELECT t.name FROM show_tag s JOIN tag t ON t.id = s.tag WHERE s.podcast = ? ORDER BY t.folded"),
-            arguments: [show])
+            db, "SELECT t.name FROM show_tag s JOIN tag t ON t.id = s.tag WHERE s.podcast = ? ORDER BY t.folded", [show]
+        )
     }
 
     private static func tags(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Tag] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT t.id, t.name FROM tag t WHERE EXISTS (
-                    SELECT 1 FROM show_tag s JOIN podcast p ON p.id = s.podcast
-                    WHERE s.tag = t.id AND p.ephemeral = 0) AND \(condition)
-                """)
-        return try Row.fetchCursor(statement, arguments: arguments).mapAll { Tag(id: $0[0], name: $0[1]) }
+        return try Row.fetchCursor(
+            db,
+            """
+            SELECT t.id, t.name FROM tag t WHERE EXISTS (
+                SELECT 1 FROM show_tag s JOIN podcast p ON p.id = s.podcast
+                WHERE s.tag = t.id AND p.ephemeral = 0) AND \(condition)
+            """, arguments
+        ).mapAll { Tag(id: $0[0], name: $0[1]) }
     }
 }

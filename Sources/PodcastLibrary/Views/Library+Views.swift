@@ -62,11 +62,11 @@ extension Library {
     package func tracks(of episodes: [EpisodeID]) throws -> [EpisodeID: Track] {
         try query { db in
             let rows = try Row.fetchCursor(
-                db.cachedStatement(
-                    sql: """
-                        SELECT e.id, e.name, e.title, e.duration
-                        FROM json_each(?) j CROSS JOIN episode e ON e.id = j.value
-                        """), arguments: ["[\(episodes.map(\.description).joined(separator: ","))]"])
+                db,
+                """
+                SELECT e.id, e.name, e.title, e.duration
+                FROM json_each(?) j CROSS JOIN episode e ON e.id = j.value
+                """, ["[\(episodes.map(\.description).joined(separator: ","))]"])
             var tracks: [EpisodeID: Track] = [:]
             while let row = try rows.next() {
                 let id: EpisodeID = row[0]
@@ -79,9 +79,8 @@ extension Library {
     /// Returns the names of the folders of these shows.
     package func folderNames(of shows: Set<ShowID>) throws -> [ShowID: String] {
         try query { db in
-            let statement = try db.cachedStatement(sql: "SELECT name FROM podcast WHERE id = ?")
             var names: [ShowID: String] = [:]
-            for show in shows { names[show] = try String.fetchOne(statement, arguments: [show]) }
+            for show in shows { names[show] = try String.fetchOne(db, "SELECT name FROM podcast WHERE id = ?", [show]) }
             return names
         }
     }
@@ -89,7 +88,7 @@ extension Library {
     /// Returns the next time at which a view may change although no episode changes (`newer_than`, `older_than`), in
     /// seconds since 1970; `nil` for never.
     package func nextViewUpdate() throws -> Int64? {
-        try query { db in try StoredNumber.fetchOne(db.cachedStatement(sql: "SELECT min(expires) FROM view")) }
+        try query { db in try StoredNumber.fetchOne(db, "SELECT min(expires) FROM view") }
     }
 
     // MARK: - Changes
@@ -104,8 +103,7 @@ extension Library {
         let name = FileName.normalized(name)
         return try write { db in
             let folded = FileName.folded(name)
-            let known = try Row.fetchOne(
-                db, sql: "SELECT id, definition FROM view WHERE folded = ?", arguments: [folded])
+            let known = try Row.fetchOne(db, "SELECT id, definition FROM view WHERE folded = ?", [folded])
             var definition = ViewDefinition()
             if let known {
                 guard let stored = try? ViewDefinition(lines: known[1]) else {
@@ -119,13 +117,12 @@ extension Library {
             let id: ViewID
             if let known {
                 id = known[0]
-                try db.execute(
-                    sql: "UPDATE view SET definition = ? WHERE id = ?", arguments: [definition.lines, id])
+                try db.run("UPDATE view SET definition = ? WHERE id = ?", [definition.lines, id])
             } else {
                 try Self.checkNew(name, folded, db)
-                try db.execute(
-                    sql: "INSERT INTO view (name, folded, definition, changed) VALUES (?, ?, ?, ?)",
-                    arguments: [name, folded, definition.lines, now])
+                try db.run(
+                    "INSERT INTO view (name, folded, definition, changed) VALUES (?, ?, ?, ?)",
+                    [name, folded, definition.lines, now])
                 id = ViewID(db.lastInsertedRowID)
                 guard id.rawValue <= Self.maxView else {
                     throw SettingError(message: "no more views can be created: change an existing one")
@@ -146,7 +143,7 @@ extension Library {
     package func removeView(named name: String) throws -> String {
         try write { db in
             let found = try String.fetchOne(
-                db, sql: "DELETE FROM view WHERE folded = ? RETURNING name", arguments: [FileName.folded(name)])
+                db, "DELETE FROM view WHERE folded = ? RETURNING name", [FileName.folded(name)])
             guard let found else {
                 throw SettingError(message: "there is no view '\(PlainText.excerpt(name))'; see: podfs view list")
             }
@@ -182,9 +179,9 @@ extension Library {
     private static func views(
         _ db: Database, _ condition: String, _ arguments: StatementArguments
     ) throws -> [StoredView] {
-        let statement = try db.cachedStatement(
-            sql: "SELECT id, name, changed, revision, definition, count FROM view WHERE \(condition)")
-        return try Row.fetchCursor(statement, arguments: arguments).mapAll { row in
+        return try Row.fetchCursor(
+            db, "SELECT id, name, changed, revision, definition, count FROM view WHERE \(condition)", arguments
+        ).mapAll { row in
             StoredView(folder: viewFolder(row), definition: try? ViewDefinition(lines: row[4]), count: row[5])
         }
     }
@@ -192,8 +189,8 @@ extension Library {
     private static func viewFolders(
         _ db: Database, _ condition: String, _ arguments: StatementArguments
     ) throws -> [ViewFolder] {
-        let statement = try db.cachedStatement(sql: "SELECT id, name, changed, revision FROM view WHERE \(condition)")
-        return try Row.fetchCursor(statement, arguments: arguments).mapAll(viewFolder)
+        return try Row.fetchCursor(db, "SELECT id, name, changed, revision FROM view WHERE \(condition)", arguments)
+            .mapAll(viewFolder)
     }
 
     private static func viewFolder(_ row: Row) -> ViewFolder {

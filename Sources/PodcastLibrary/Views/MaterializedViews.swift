@@ -48,18 +48,18 @@ final class MaterializedViews: Sendable {
     ///
     /// - Returns: The names of the views that have changed.
     func update(_ db: Database, now: Int64) throws -> [String] {
-        let due = try ViewID.fetchSet(db, sql: "SELECT id FROM view WHERE expires <= ?", arguments: [now])
+        let due = try ViewID.fetchSet(db, "SELECT id FROM view WHERE expires <= ?", [now])
         guard !due.isEmpty else { return [] }
         var names: [String] = []
         let views = try views(db)
         // Only a newer version can read the definitions of these views, and it rebuilds them when it runs. This version
         // postpones them, because otherwise they would stay due.
         for id in due.subtracting(views.map(\.id)) {
-            try db.execute(sql: "UPDATE view SET expires = ? WHERE id = ?", arguments: [now + Self.recheck, id])
+            try db.run("UPDATE view SET expires = ? WHERE id = ?", [now + Self.recheck, id])
         }
         for view in views where due.contains(view.id) {
             guard try ViewRefresh(db, view, now: now).rebuild() else { continue }
-            names += try String.fetchAll(db, sql: "SELECT name FROM view WHERE id = ?", arguments: [view.id])
+            names += try String.fetchAll(db, "SELECT name FROM view WHERE id = ?", [view.id])
         }
         return names
     }
@@ -68,7 +68,7 @@ final class MaterializedViews: Sendable {
     func rebuild(_ id: ViewID, _ db: Database, now: Int64) throws {
         invalidate()
         guard let view = try views(db).first(where: { $0.id == id }) else { return }
-        try db.execute(sql: "DELETE FROM view_title WHERE view = ?", arguments: [id])
+        try db.run("DELETE FROM view_title WHERE view = ?", [id])
         if view.definition.title != nil { try match([view], "1", db) }
         _ = try ViewRefresh(db, view, now: now).rebuild()
     }

@@ -25,7 +25,7 @@ package struct NotesPage: Sendable {
     private func bytes(linksBack: Bool) -> [UInt8] {
         let language = LanguageTag.attribute(show.language)
         let base = episode.link ?? show.link ?? WebAddress.redacted(show.url)
-        let text = SanitizedHTML.headings(SanitizedHTML.text(of: notes, base: base), level: 2)
+        let text = SanitizedHTML.text(of: notes, base: base, headings: 2)
         let day = episode.published.map { "<span>\(day: $0, offset: episode.publishedOffset)</span>" as Markup }
         let duration = episode.duration.map { "<span>\(TimeText.duration($0))</span>" as Markup }
         let link = episode.link.flatMap(SanitizedHTML.allowedAddress).map { link -> Markup in

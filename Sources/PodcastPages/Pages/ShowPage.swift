@@ -111,7 +111,7 @@ package struct ShowPage: Sendable {
             heading = "<li class=\"season\"><h2>Season \(number)\(name)</h2></li>\n"
         }
         let base = episode.link ?? show.link ?? WebAddress.redacted(show.url)
-        let notes = episode.notes.map { SanitizedHTML.headings(SanitizedHTML.text(of: $0, base: base), level: 4) } ?? ""
+        let notes = episode.notes.map { SanitizedHTML.text(of: $0, base: base, headings: 4) } ?? ""
         let notesPart: Markup = """
             <div class="notes" dir="auto"\(raw: LanguageTag.attribute(show.language))>\(raw: notes)</div>
 

@@ -21,14 +21,16 @@ package enum SanitizedHTML {
 
     /// Returns the sanitized markup of untrusted HTML, or of plain text whose `<` and `&` are character references.
     ///
-    /// - Parameter base: The URL against which relative links are resolved.
-    package static func text(of html: String, base: String? = nil) -> String {
+    /// - Parameters:
+    ///   - base: The URL against which relative links are resolved.
+    ///   - headings: The level of all headings, so that they fit below those of the page; `nil` keeps their levels.
+    package static func text(of html: String, base: String? = nil, headings: Int? = nil) -> String {
         let cut = html.utf8.count > inputLimit ? String(decoding: html.utf8.prefix(inputLimit), as: UTF8.self) : html
         // The parser stops at a NUL.
         let input = cut.utf8.filter { $0 != 0 }
         let output =
             hasTags(input)
-            ? rewritten(boundingAttributes(of: input), base: base)
+            ? rewritten(boundingAttributes(of: input), Writer(base: base, headings: headings))
             : paragraphs(of: String(decoding: CharacterReferences.replaced(in: input), as: UTF8.self))
         return PlainText.replacing({ $0.value >= 0x7F && PlainText.isControl($0) }, in: output) { _ in " " }
     }
@@ -161,7 +163,7 @@ package enum SanitizedHTML {
         return output
     }
 
-    private static func rewritten(_ html: [UInt8], base: String?) -> String {
+    private static func rewritten(_ html: [UInt8], _ empty: Writer) -> String {
         let options =
             HTML_PARSE_RECOVER.rawValue | HTML_PARSE_NOERROR.rawValue | HTML_PARSE_NOWARNING.rawValue
             | HTML_PARSE_NONET.rawValue | HTML_PARSE_COMPACT.rawValue
@@ -173,7 +175,7 @@ package enum SanitizedHTML {
         }
         guard let document else { return "" }
         defer { xmlFreeDoc(document) }
-        var writer = Writer(base: base)
+        var writer = empty
         writer.walk(xmlDocGetRootElement(document))
         // The parser's bytes may be invalid UTF-8, which is replaced.
         return String(decoding: writer.output, as: UTF8.self)
@@ -181,12 +183,13 @@ package enum SanitizedHTML {
 
     /// A writer of a tree that works without recursion, since the depth is untrusted.
     private struct Writer {
-        private let base: String?
+        let base: String?
+        let headings: Int?
         private(set) var output: [UInt8] = []
         /// Elements whose closing tag is not yet written.
         private var opened: [xmlNodePtr] = []
 
-        init(base: String?) { self.base = base }
+        init(base: String?, headings: Int?) { (self.base, self.headings) = (base, headings) }
 
         mutating func walk(_ root: xmlNodePtr?) {
             guard let root else { return }
@@ -234,7 +237,7 @@ package enum SanitizedHTML {
                     return false
                 }
                 guard opened.count < depthLimit else { return true }
-                output.append(contentsOf: "<\(name)".utf8)
+                output.append(contentsOf: "<\(written(name))".utf8)
                 for (key, value) in Self.attributes(of: node) {
                     if let text = attribute(key, value, of: name, base: base) { output.append(contentsOf: text.utf8) }
                 }
@@ -250,7 +253,13 @@ package enum SanitizedHTML {
         private mutating func leave(_ node: xmlNodePtr) {
             guard opened.last == node else { return }
             opened.removeLast()
-            output.append(contentsOf: "</\(Self.string(node.pointee.name).lowercased())>".utf8)
+            output.append(contentsOf: "</\(written(Self.string(node.pointee.name).lowercased()))>".utf8)
+        }
+
+        /// Returns the name under which an element is written.
+        private func written(_ name: String) -> String {
+            guard let headings, name.utf8.count == 2, name.first == "h", name != "hr" else { return name }
+            return "h\(headings)"
         }
 
         /// Returns the attributes with lower-case names, each name once.

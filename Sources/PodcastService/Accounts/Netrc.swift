@@ -2,37 +2,21 @@ internal import Foundation
 internal import Glibc
 internal import Platform
 internal import PodcastLibrary
-internal import Synchronization
 package import Transfers
 
 /// `~/.netrc`, which stores user names and passwords by host; the format is that of ftp(1), as curl parses it.
 ///
 /// An entry applies to a host, whatever the scheme and port. podfs rather than curl decides where an entry is sent,
 /// because curl would look up every address, including redirect targets and artwork. An entry is sent to the origin of
-/// an address that a person entered, and over https also to the current origin of any subscription. Thread-safe.
-package final class Netrc: Sendable {
+/// an address that a person entered, and over https also to the current origin of any subscription.
+package struct Netrc: Sendable {
     /// An entry of the file.
     package struct Entry: Equatable, Sendable {
         package var login: String
         package var password: String
     }
 
-    /// The file as last read.
-    private struct Known {
-        var version: Version
-        var text: String
-    }
-
-    /// The file's identity and version, to detect changes.
-    private struct Version: Equatable {
-        var inode: UInt64
-        var size: Int64
-        var seconds: Int
-        var nanoseconds: Int
-    }
-
     private let path: String?
-    private let known = Mutex<Known?>(nil)
 
     /// Maximum size of the file in bytes; a larger one is ignored.
     private static let largestFile = 1 << 20
@@ -69,23 +53,11 @@ package final class Netrc: Sendable {
         return Self.entry(text, host: WebAddress.host(of: whole), user: user ?? Self.user(inAddress: whole))
     }
 
-    /// The current contents of the file. It is read again when it has changed, because users edit it while the daemon
-    /// runs.
+    /// The contents of the file, which users edit while the daemon runs.
     private var text: String? {
         var status = stat()
         guard let path, stat(path, &status) == 0, status.st_size <= Self.largestFile else { return nil }
-        let version = Version(
-            inode: UInt64(status.st_ino), size: Int64(status.st_size), seconds: status.st_mtim.tv_sec,
-            nanoseconds: status.st_mtim.tv_nsec)
-        return known.withLock { known in
-            if let known, known.version == version { return known.text }
-            guard let data = FileManager.default.contents(atPath: path), data.count <= Self.largestFile else {
-                return nil
-            }
-            let text = String(decoding: data, as: UTF8.self)
-            known = Known(version: version, text: text)
-            return text
-        }
+        return FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Returns the first entry of a file for a host, or for all hosts (`default`).

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Glibc
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
@@ -11,15 +12,13 @@ internal import Transfers
 /// All calls on the folder run on `queue`, so that a dead disk or server delays nothing else.
 @ServiceActor
 final class Archive: ServicePart {
-    nonisolated let context: ServiceContext
-    let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     /// The calls on the folder; `nil` if there is no archive.
     let folder: ArchiveFolder?
     nonisolated let queue: StallingQueue
     private(set) var state: ArchiveState
 
     init(_ driver: CoreDriver) {
-        context = driver.context
         self.driver = driver
         let configuration = driver.context.configuration
         folder = configuration.archiveFolder.map { ArchiveFolder(path: $0, cache: configuration.paths.cache) }
@@ -192,5 +191,73 @@ final class Archive: ServicePart {
         engine.discard(MediaID(episode))
         if let cacheFile { engine.removeFile(cacheFile) }
         driver.report(.ended(MediaID(episode)), .changedEpisode(episode))
+    }
+}
+
+extension Archive {
+    /// Adds a file that another program has downloaded to the archive, as the file of an episode.
+    ///
+    /// - Parameters:
+    ///   - path: An absolute path, or a path relative to the archive folder for a file that is in it.
+    ///   - size: The size in bytes of a file elsewhere.
+    func adopt(_ path: String, size: Int64, as episode: EpisodeID) async throws -> Reply {
+        guard let row = try library.episode(id: episode) else { throw LibraryError.noSuchEpisode(episode) }
+        if row.complete { throw Failure(message: "the episode is downloaded already") }
+        // A person who runs the command again may have attached the disk.
+        if state.writeProblem != nil { await check() }
+        do {
+            if path.hasPrefix("/") {
+                return .adopted(path: try await store(fileAt: path, size: size, of: episode).path)
+            }
+            guard !path.split(separator: "/").contains("..") else {
+                throw ArchiveError.refused("\(path): is not a path")
+            }
+            if let known = try library.archivedFile(path: path), known.episode != nil {
+                throw ArchiveError.refused("it is the file of another episode")
+            }
+            return .adopted(path: try await record(path: path, of: episode).path)
+        } catch let error as ArchiveError {
+            // The client ends at an error of the archive itself, since it would recur with every file.
+            let number: Int32 =
+                switch error {
+                case .full: ENOSPC
+                case .unavailable: EIO
+                case .refused, .damaged: 0
+                }
+            throw Failure(errorNumber: number, message: error.description)
+        }
+    }
+}
+
+/// The reason why a file could not be added to the archive.
+package enum ArchiveError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The folder cannot be used now: no file can be added.
+    case unavailable(String)
+    /// The archive's disk is full.
+    case full
+    /// This file cannot be added: the reason as text.
+    case refused(String)
+    /// The source does not have the recorded content.
+    case damaged
+
+    package var description: String {
+        switch self {
+        case .unavailable(let reason), .refused(let reason): reason
+        case .full: "the archive's disk is full"
+        case .damaged: "its content is not what was downloaded"
+        }
+    }
+
+    /// Classifies the error of a system call.
+    init(_ error: Errno, _ path: String) {
+        self =
+            switch error {
+            case .noSpace, .diskQuotaExceeded: .full
+            case .readOnlyFileSystem, .permissionDenied, .notPermitted, .ioError, .staleNFSFileHandle,
+                .operationNotSupportedByDevice,
+                .socketNotConnected, .hostIsDown, .noRouteToHost, .timedOut:
+                .unavailable("\(path): \(errnoText(error.rawValue))")
+            default: .refused("\(path): \(errnoText(error.rawValue))")
+            }
     }
 }

@@ -11,8 +11,7 @@ internal import Transfers
 /// `ArchiveQueue` decides what is done when.
 @ServiceActor
 final class ArchiveMover: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     private let archive: Archive
     private let sidecars: ArchiveSidecars
     private var queue: ArchiveQueue
@@ -29,7 +28,6 @@ final class ArchiveMover: ServicePart {
     private var skipped: Set<EpisodeID> = []
 
     init(_ archive: Archive, _ driver: CoreDriver, _ assets: Assets) {
-        context = driver.context
         self.driver = driver
         self.archive = archive
         sidecars = ArchiveSidecars(archive, assets)
@@ -80,12 +78,10 @@ final class ArchiveMover: ServicePart {
     /// Handles a change of a show's episodes or settings. Finds the archived files of a show that is subscribed again.
     func tidied(_ show: ShowID) {
         guard configuration.archiveFolder != nil else { return }
-        do {
+        attempt {
             if try library.reattachArchived(to: show) > 0 { queue.requestReattachment() }
             if try isArchived(show) { queue.request() }
             run()
-        } catch {
-            log.error("\(error)")
         }
     }
 

@@ -9,9 +9,9 @@ internal import Transfers
 /// the show's art. An existing file is not replaced, and one that cannot be fetched is left out.
 @ServiceActor
 final class ArchiveSidecars: ServicePart {
-    nonisolated let context: ServiceContext
-    private let archive: Archive
+    private nonisolated let archive: Archive
     private let assets: Assets
+    nonisolated var driver: CoreDriver { archive.driver }
     /// Fetches that have failed in a row. After some, only assets in the cache are added until the next daemon: a show
     /// of thousands of episodes must not wait for a dead server each time.
     private var failures = 0
@@ -19,7 +19,6 @@ final class ArchiveSidecars: ServicePart {
     private static let mostFailures = 3
 
     init(_ archive: Archive, _ assets: Assets) {
-        context = archive.context
         self.archive = archive
         self.assets = assets
     }

@@ -10,8 +10,7 @@ internal import Transfers
 /// Artwork, transcripts and chapters, which are fetched when a program opens them, and then cached.
 @ServiceActor
 final class Assets: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     let store: AssetStore
     /// Running fetches, by the asset's file name.
     var fetches: [String: Task<Int64, any Error>] = [:]
@@ -28,9 +27,8 @@ final class Assets: ServicePart {
     private var isStopping = false
 
     init(_ driver: CoreDriver) {
-        context = driver.context
         self.driver = driver
-        store = AssetStore(folder: context.configuration.paths.assets)
+        store = AssetStore(folder: driver.context.configuration.paths.assets)
     }
 
     /// Age above which a cached asset is revalidated.

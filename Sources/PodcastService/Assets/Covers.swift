@@ -11,8 +11,7 @@ internal import Transfers
 /// The library stores which covers are due, so that the next daemon continues.
 @ServiceActor
 final class Covers: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     private let assets: Assets
     private var running: Set<ShowID> = []
     /// The end of the pause after the library could not be written.
@@ -23,7 +22,6 @@ final class Covers: ServicePart {
     private static let pause = Duration.seconds(600)
 
     init(_ assets: Assets, _ driver: CoreDriver) {
-        context = driver.context
         self.driver = driver
         self.assets = assets
     }

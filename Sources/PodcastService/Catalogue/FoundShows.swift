@@ -9,8 +9,7 @@ internal import Transfers
 /// been unused for a day.
 @ServiceActor
 final class FoundShows: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     private let tasks: TaskCommands
     /// Running fetches of feeds, by show.
     private var fetches: [ShowID: Task<Void, any Error>] = [:]
@@ -25,7 +24,6 @@ final class FoundShows: ServicePart {
     private static let ephemeralLifetime = Duration.seconds(86_400)
 
     init(_ tasks: TaskCommands) {
-        context = tasks.context
         driver = tasks.driver
         self.tasks = tasks
     }
@@ -102,7 +100,7 @@ final class FoundShows: ServicePart {
     /// - Parameter moment: the current time in seconds since 1970; `nil` for that of the wall clock.
     func purge(at moment: Int64? = nil) {
         let now = moment ?? now()
-        do {
+        attempt {
             // These removals failed earlier because a program was using the file. They may succeed now: a reader's
             // lease on a file can end a moment after the close.
             for episode in leftBehind { startTask { [self] in await dropEphemeral(episode) } }
@@ -115,8 +113,6 @@ final class FoundShows: ServicePart {
                 engine.discard(MediaID(rendition.episode))
                 engine.removeFile(rendition.file)
             }
-        } catch {
-            log.error("\(error)")
         }
     }
 

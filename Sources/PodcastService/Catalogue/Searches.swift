@@ -20,18 +20,14 @@ final class Searches: ServicePart {
         var term: SearchTerm
     }
 
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     /// One cache for each catalogue and requested count. The results of the catalogues that answered are cached even if
     /// another one failed, so a repeated search queries only the latter.
     private var caches: [CacheKey: SearchCache] = [:]
     /// Running requests, shared by all clients that search for the same term.
     private var running: [SearchKey: Task<[FoundShow], any Error>] = [:]
 
-    init(_ driver: CoreDriver) {
-        context = driver.context
-        self.driver = driver
-    }
+    init(_ driver: CoreDriver) { self.driver = driver }
 
     /// The number of results in a search folder (`.search/TERM`). A search with a lower limit requests this many
     /// entries too, so that the cached result also answers a later search for the same term with a limit up to this

@@ -1,13 +1,9 @@
-internal import CLinux
+internal import CSystemd
 internal import Glibc
 internal import Platform
 
-/// The listening socket that a service manager passes when it starts the daemon for the first client, as described in
-/// sd_listen_fds(3).
+/// The listening socket that a service manager passes when it starts the daemon for the first client.
 enum SocketActivation {
-    /// SD_LISTEN_FDS_START of sd-daemon.h.
-    private static let firstDescriptor: Int32 = 3
-
     /// Returns the passed socket, which the caller then owns. Child processes do not inherit the socket.
     ///
     /// Removes the environment variables that announce the socket, so that a second call returns `nil`.
@@ -16,31 +12,18 @@ enum SocketActivation {
     /// - Returns: `nil` if no socket was passed to this process.
     /// - Throws: `SocketServer.Problem` if more than one socket was passed, or the socket does not listen at `path`.
     static func inheritedListener(at path: String) throws -> Int32? {
-        guard let pid = variable("LISTEN_PID"), pid == getpid(), let count = variable("LISTEN_FDS"), count > 0 else {
-            return nil
-        }
-        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
+        let count = sd_listen_fds(1)
+        guard count > 0 else { return nil }
         guard count == 1 else {
             throw SocketServer.Problem(description: "the service manager passed \(count) sockets: podfs needs one")
         }
-        return try adopt(firstDescriptor, path: path)
-    }
-
-    /// Checks that a descriptor is a listening socket at `path`, and sets close-on-exec and non-blocking mode.
-    static func adopt(_ descriptor: Int32, path: String) throws -> Int32 {
-        var isListening: Int32 = 0
-        var size = socklen_t(MemoryLayout<Int32>.size)
-        guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0, isListening != 0 else {
-            throw SocketServer.Problem(description: "the service manager passed a descriptor that does not listen")
-        }
-        let bound = boundPath(descriptor)
-        guard bound == path else {
+        let descriptor = SD_LISTEN_FDS_START
+        guard sd_is_socket_unix(descriptor, Int32(SOCK_STREAM.rawValue), 1, path, 0) > 0 else {
             throw SocketServer.Problem(
-                description: "the service manager listens at \(bound ?? "another kind of address"), clients of this "
-                    + "environment connect to \(path): correct ListenStream= of the socket unit")
+                description: "the service manager listens at \(boundPath(descriptor) ?? "another kind of address"), "
+                    + "clients of this environment connect to \(path): correct ListenStream= of the socket unit")
         }
-        let flags = fcntl(descriptor, F_GETFL)
-        guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 else {
+        guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0 else {
             throw SocketServer.Problem(description: "fcntl: \(errnoText())")
         }
         return descriptor
@@ -54,10 +37,7 @@ enum SocketActivation {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
         guard result == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
-        let offset = MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 2
-        let bytes = withUnsafeBytes(of: address) { $0[offset..<min(Int(length), $0.count)].prefix { $0 != 0 } }
-        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+        let path = withUnsafeBytes(of: address.sun_path) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        return path.isEmpty ? nil : path
     }
-
-    private static func variable(_ name: String) -> Int32? { getenv(name).flatMap { Int32(String(cString: $0)) } }
 }

@@ -1,4 +1,4 @@
-internal import Platform
+package import Platform
 package import PodcastProtocol
 package import Transfers
 
@@ -85,20 +85,73 @@ package struct DaemonCore: Sendable {
     ///
     /// - Returns: the effects of this input; `finishBatch` returns those of the batch.
     package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
+        apply(input, at: now)
+        defer { outcome.effects = [] }
+        return outcome.effects
+    }
+
+    private mutating func apply(_ input: Input, at now: Moment) {
         switch input {
-        case .connected, .disconnected, .openedSession, .created, .begun, .cancelled, .held, .released:
-            handleClient(input, at: now)
-        case .registered, .wanted, .suspended, .reported, .completed, .failed, .ended, .cleared, .renamed:
-            handleDownload(input, at: now)
-        case .uploadRegistered, .uploadRecorded, .uploadReported, .uploadCompleted, .uploadFailed, .uploadCancelled:
-            handleUpload(input, at: now)
+        case .connected(let client):
+            clients.insert(client)
+            upkeep.reschedule()
+        case .disconnected(let client):
+            clients.remove(client)
+            tasks.disconnect(client, &outcome)
+            // Files that the client had open may now be evicted.
+            reassessSpace()
+            upkeep.reschedule()
+            outcome.effects.append(.workEnded)
+        case .openedSession(let client, let configuration): tasks.open(client, configuration)
+        case .created(let media, let client): tasks.create(media, by: client, at: now)
+        case .begun(let media, let client): tasks.begin(media, by: client)
+        case .cancelled(let media, let client): tasks.forget(media, by: client)
+        case .held(let media, let client): tasks.hold(media, by: client)
+        case .released(let media, let client): tasks.release(media, by: client)
+        case .registered(let task, let asked): tasks.register(task, asked: asked, &outcome)
+        case .wanted(let media, let priority): tasks.order(media, priority)
+        case .suspended(let media, let suspended): tasks.suspend(media, suspended, &outcome)
+        case .reported(let snapshot): tasks.report(snapshot, at: now, &outcome)
+        case .completed(let media, let generation, let size):
+            space.completed(media, at: now)
+            tasks.complete(media, generation: generation, size: size, at: now, &outcome)
+        case .failed(let media, let error): tasks.fail(media, error, at: now, &outcome)
+        case .ended(let media): tasks.remove(media, at: now, &outcome)
+        case .cleared(let media): tasks.clear(media, at: now, &outcome)
+        case .renamed(let media, let path): tasks.rename(media, to: path, at: now, &outcome)
+        case .uploadRegistered(let upload): tasks.register(upload, at: now, &outcome)
+        case .uploadRecorded(let id, let bytes): tasks.record(id, bytesOnServer: bytes)
+        case .uploadReported(let snapshot): tasks.report(snapshot, at: now, &outcome)
+        case .uploadCompleted(let id, let size): tasks.complete(id, size: size, at: now, &outcome)
+        case .uploadFailed(let id, let error): tasks.fail(id, error, at: now, &outcome)
+        case .uploadCancelled(let id): tasks.cancel(id, at: now, &outcome)
         case .fetchBegan(let fetch): tasks.begin(fetch, at: now, &outcome)
         case .fetchAdopted(let fetch): tasks.adopt(fetch)
         case .fetchProgressed(let id, let received, let expected):
             tasks.progress(id, received: received, expected: expected, at: now, &outcome)
         case .fetchFinished(let id): tasks.finishFetch(id, at: now, &outcome)
         case .fetchReported(let fetch, let state): tasks.report(fetch, state, at: now, &outcome)
-        case .opened, .closed, .evicted, .writeFailed, .planned: handleSpace(input, at: now)
+        case .opened(let media):
+            // A reader's download must not wait for space.
+            if tasks.downloads[media] != nil { reassessSpace() }
+        case .closed(let media):
+            // Its download may now have to wait for space, or its file may be evicted.
+            guard tasks.downloads[media] != nil || space.policy.isBlocked || space.exceedsLimits else { return }
+            outcome.changesDemand = true
+            // Assess again later: when the close is reported, the reader's lease (its lock on the cache file) may still
+            // protect the file from eviction.
+            upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval)
+        case .evicted(let media):
+            space.evicted(media)
+            tasks.restart(media)
+            change(media.episode, nil, at: now)
+        case .writeFailed(let free):
+            space.writeFailed(free: free)
+            outcome.changesDemand = true
+        case .planned(let plan):
+            isPlanning = false
+            if let plan { outcome.effects += space.adopt(plan) }
+            if space.policy.isBlocked { upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval) }
         case .changedEpisode(let id, let formerName): change(id, formerName, at: now)
         case .listened(let id, let path, let listening):
             outcome.effects.append(.broadcast(tasks.event(.listening(id, path: path, listening), at: now)))
@@ -110,11 +163,30 @@ package struct DaemonCore: Sendable {
         case .changedView(let name, let isRemoved):
             outcome.effects.append(.broadcast(tasks.event(.view(name: name, isRemoved: isRemoved), at: now)))
             upkeep.reschedule()
-        case .began, .finished, .fetching, .unwritten, .scheduled, .rescheduled, .conditions, .tick, .exitRequested:
-            handleUpkeep(input, at: now)
+        case .began: underWay += 1
+        case .finished:
+            underWay -= 1
+            // The command may have freed space, or removed a download that waited for it.
+            reassessSpace()
+            upkeep.reschedule()
+            outcome.effects.append(.workEnded)
+        case .fetching(let isFetching):
+            guard isFetching != self.isFetching else { return }
+            self.isFetching = isFetching
+            if isFetching { return }
+            upkeep.reschedule()
+            outcome.effects.append(.workEnded)
+        case .unwritten(let count):
+            unwritten = count
+            upkeep.set(.writeAgain, due: count > 0 ? now.wall + UpkeepPlanner.writeInterval : nil)
+        case .scheduled(let moments): upkeep.schedule(moments)
+        case .rescheduled: upkeep.reschedule()
+        case .conditions(let allowed):
+            outcome.effects += conditions.record(allowed, at: now)
+            upkeep.reschedule()
+        case .tick: upkeep.tick(at: now)
+        case .exitRequested: outcome.effects.append(.leave)
         }
-        defer { outcome.effects = [] }
-        return outcome.effects
     }
 
     /// Broadcasts that a visible episode has changed: once per batch, and in addition for each new name.
@@ -159,113 +231,17 @@ package struct DaemonCore: Sendable {
         return effects
     }
 
-    private mutating func handleClient(_ input: Input, at now: Moment) {
-        switch input {
-        case .connected(let client):
-            clients.insert(client)
-            upkeep.reschedule()
-        case .disconnected(let client):
-            clients.remove(client)
-            tasks.disconnect(client, &outcome)
-            // Files that the client had open may now be evicted.
-            reassessSpace()
-            upkeep.reschedule()
-            outcome.effects.append(.workEnded)
-        case .openedSession(let client, let configuration): tasks.open(client, configuration)
-        case .created(let media, let client): tasks.create(media, by: client, at: now)
-        case .begun(let media, let client): tasks.begin(media, by: client)
-        case .cancelled(let media, let client): tasks.forget(media, by: client)
-        case .held(let media, let client): tasks.hold(media, by: client)
-        case .released(let media, let client): tasks.release(media, by: client)
-        default: break
-        }
-    }
-
-    private mutating func handleDownload(_ input: Input, at now: Moment) {
-        switch input {
-        case .registered(let task, let asked): tasks.register(task, asked: asked, &outcome)
-        case .wanted(let media, let priority): tasks.order(media, priority)
-        case .suspended(let media, let suspended): tasks.suspend(media, suspended, &outcome)
-        case .reported(let snapshot): tasks.report(snapshot, at: now, &outcome)
-        case .completed(let media, let generation, let size):
-            space.completed(media, at: now)
-            tasks.complete(media, generation: generation, size: size, at: now, &outcome)
-        case .failed(let media, let error): tasks.fail(media, error, at: now, &outcome)
-        case .ended(let media): tasks.remove(media, at: now, &outcome)
-        case .cleared(let media): tasks.clear(media, at: now, &outcome)
-        case .renamed(let media, let path): tasks.rename(media, to: path, at: now, &outcome)
-        default: break
-        }
-    }
-
-    private mutating func handleUpload(_ input: Input, at now: Moment) {
-        switch input {
-        case .uploadRegistered(let upload): tasks.register(upload, at: now, &outcome)
-        case .uploadRecorded(let id, let bytes): tasks.record(id, bytesOnServer: bytes)
-        case .uploadReported(let snapshot): tasks.report(snapshot, at: now, &outcome)
-        case .uploadCompleted(let id, let size): tasks.complete(id, size: size, at: now, &outcome)
-        case .uploadFailed(let id, let error): tasks.fail(id, error, at: now, &outcome)
-        case .uploadCancelled(let id): tasks.cancel(id, at: now, &outcome)
-        default: break
-        }
-    }
-
-    private mutating func handleSpace(_ input: Input, at now: Moment) {
-        switch input {
-        case .opened(let media):
-            // A reader's download must not wait for space.
-            if tasks.downloads[media] != nil { reassessSpace() }
-        case .closed(let media):
-            // Its download may now have to wait for space, or its file may be evicted.
-            guard tasks.downloads[media] != nil || space.policy.isBlocked || space.exceedsLimits else { return }
-            outcome.changesDemand = true
-            // Assess again later: when the close is reported, the reader's lease (its lock on the cache file) may still
-            // protect the file from eviction.
-            upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval)
-        case .evicted(let media):
-            space.evicted(media)
-            tasks.restart(media)
-            change(media.episode, nil, at: now)
-        case .writeFailed(let free):
-            space.writeFailed(free: free)
-            outcome.changesDemand = true
-        case .planned(let plan):
-            isPlanning = false
-            if let plan { outcome.effects += space.adopt(plan) }
-            if space.policy.isBlocked { upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval) }
-        default: break
-        }
-    }
-
-    private mutating func handleUpkeep(_ input: Input, at now: Moment) {
-        switch input {
-        case .began: underWay += 1
-        case .finished:
-            underWay -= 1
-            // The command may have freed space, or removed a download that waited for it.
-            reassessSpace()
-            upkeep.reschedule()
-            outcome.effects.append(.workEnded)
-        case .fetching(let isFetching):
-            guard isFetching != self.isFetching else { return }
-            self.isFetching = isFetching
-            if isFetching { return }
-            upkeep.reschedule()
-            outcome.effects.append(.workEnded)
-        case .unwritten(let count):
-            unwritten = count
-            upkeep.set(.writeAgain, due: count > 0 ? now.wall + UpkeepPlanner.writeInterval : nil)
-        case .scheduled(let moments): upkeep.schedule(moments)
-        case .rescheduled: upkeep.reschedule()
-        case .conditions(let allowed):
-            outcome.effects += conditions.record(allowed, at: now)
-            upkeep.reschedule()
-        case .tick: upkeep.tick(at: now)
-        case .exitRequested: outcome.effects.append(.leave)
-        default: break
-        }
-    }
-
     /// Requests a new assessment of the space if a download waits for space, or all writes are stopped.
     private mutating func reassessSpace() { if space.policy.isBlocked { outcome.changesDemand = true } }
+}
+
+/// A moment on both of the daemon's clocks.
+package struct Moment: Sendable, Equatable {
+    /// The time of the wall clock, used for schedules and events.
+    package var wall: WallTime
+    /// The time of a clock that continues while the machine is suspended; used for intervals.
+    package var uptime: Instant
+
+    /// Whole seconds since 1970.
+    package var seconds: Int64 { wall.seconds }
 }

@@ -11,17 +11,15 @@ internal import Transfers
 /// most while programs read and the library is written.
 @ServiceActor
 final class FindUpdates: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     private var update: Task<Void, Never>?
     /// Whether something has changed since the running update began.
     private var isOutdated = false
     private let writer: Writer
 
     init(_ driver: CoreDriver) {
-        context = driver.context
         self.driver = driver
-        let paths = context.configuration.paths
+        let paths = driver.context.configuration.paths
         writer = Writer(path: paths.findIndex, transcripts: TranscriptFiles(folder: paths.assets))
     }
 

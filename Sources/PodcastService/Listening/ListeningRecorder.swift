@@ -8,15 +8,13 @@ internal import Transfers
 /// sets.
 @ServiceActor
 final class ListeningRecorder: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     private let tidier: Tidier
     private var book = ListeningBook()
 
     init(_ driver: CoreDriver, _ tidier: Tidier) {
         self.driver = driver
         self.tidier = tidier
-        context = driver.context
     }
 
     /// Stores and broadcasts the changes in a player's report. If they mark the episode as played, runs the hook and

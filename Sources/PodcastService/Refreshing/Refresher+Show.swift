@@ -88,22 +88,16 @@ extension Refresher {
         var outcome = HostQueue.FetchOutcome.answered
         switch move.outcome {
         case .notModified:
-            let facts = RefreshFacts(
-                head: found.head, updateInterval: record.updateInterval, quietTimes: record.quietTimes,
-                published: record.published)
             var response = found.response
-            response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
+            response.nextRefresh = nextRefresh(RefreshFacts(head: found.head, record))
             let gone = try library.recordUnchanged([UnchangedFeed(podcast: podcast.id, response: response)], now: now())
             if !gone.isEmpty { throw LibraryError.noSuchPodcast(podcast.id) }
             announceTroubles()
         case .fetched:
             guard let first = found.feed else { break }
             if found.head.status == 226 {
-                let facts = RefreshFacts(
-                    head: found.head, updateInterval: record.updateInterval, quietTimes: record.quietTimes,
-                    published: record.published)
                 var response = found.response
-                response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
+                response.nextRefresh = nextRefresh(RefreshFacts(head: found.head, record))
                 result.added = try await merge(first, into: podcast, response)
                 break
             }
@@ -114,9 +108,8 @@ extension Refresher {
             let paged = try await pages(
                 of: first, in: found, occasion, credentials: credentials(of: podcast.id, showAccess(of: podcast.id)),
                 userAgent: settings(of: podcast.id).userAgent)
-            let facts = RefreshFacts(head: found.head, feed: first)
             var response = found.response
-            response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
+            response.nextRefresh = nextRefresh(RefreshFacts(head: found.head, feed: first))
             response.isWhole = paged.feed.isWhole
             response.updateInterval = first.updateInterval.map(Int64.init)
             async let kept: Void = storeDocumentConcurrently(of: found, for: podcast.id)
@@ -160,14 +153,11 @@ extension Refresher {
 
     private func failed(_ podcast: Podcast, _ failure: FetchFailure, head: ResponseHead?) throws {
         let record = try library.refreshRecord(of: podcast.id)
-        let facts = RefreshFacts(
-            head: head, updateInterval: record.updateInterval, quietTimes: record.quietTimes,
-            published: record.published,
-            failures: record.failures + 1)
+        var facts = RefreshFacts(head: head, record)
+        facts.failures = record.failures + 1
         try library.refreshFailed(
             podcast: podcast.id, status: failure.status, isGone: failure.isGone, sign: failure.sign,
-            error: failure.message,
-            next: configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1)), now: now())
+            error: failure.message, next: nextRefresh(facts), now: now())
         recordingBackoff.succeeded(at: uptime)
         log.warning("refresh of \(podcast.name): \(failure.message)")
         announceTroubles()
@@ -309,5 +299,38 @@ extension Refresher {
     private func showAccess(of podcast: ShowID) throws -> ShowAccess {
         guard let access = try library.showAccess(of: podcast) else { throw LibraryError.noSuchPodcast(podcast) }
         return access
+    }
+}
+
+// Feeds that may never return.
+extension Refresher {
+    /// Runs the hook for each show whose trouble is due to be announced, once for each trouble. Call after the result
+    /// of a refresh was recorded.
+    func announceTroubles() {
+        attempt {
+            for (id, trouble) in try library.announceTroubles(now: now()) {
+                guard let show = try library.podcast(id: id) else { continue }
+                let unsaved = try library.unsavedEpisodes(of: id)
+                log.warning("\(show.name): its feed may never return (\(trouble.rawValue))")
+                driver.runHook(
+                    configuration.onFeedTrouble,
+                    [
+                        "PODFS_SHOW": show.name, "PODFS_TITLE": show.title, "PODFS_URL": show.visibleURL,
+                        "PODFS_TROUBLE": trouble.rawValue, "PODFS_ERROR": show.error ?? "",
+                        "PODFS_UNSAVED": "\(unsaved.count)", "PODFS_UNSAVED_BYTES": "\(unsaved.bytes)",
+                    ])
+                driver.changed(podcast: id, name: show.name)
+            }
+        }
+    }
+}
+
+extension Library {
+    /// Merges a feed outside the caller's actor: inserting the rows of a large feed takes a second, and other clients
+    /// must not wait. `now` is in seconds since 1970.
+    @concurrent func mergeConcurrently(
+        _ feed: Feed, into podcast: ShowID, _ response: FeedResponse, template: NameTemplate, now: Int64
+    ) async throws -> MergeResult {
+        try merge(feed: feed, into: podcast, response: response, template: template, now: now)
     }
 }

@@ -96,7 +96,7 @@ extension Refresher {
             head: head, updateInterval: show.updateInterval, quietTimes: show.quietTimes,
             rhythm: tidier.rhythms[show.id]?.rhythm)
         var response = FeedFetcher.response(head, from: head.url ?? show.url)
-        response.nextRefresh = configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
+        response.nextRefresh = nextRefresh(facts)
         return UnchangedFeed(podcast: show.id, response: response)
     }
 

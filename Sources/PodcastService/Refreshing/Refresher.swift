@@ -9,8 +9,7 @@ internal import Transfers
 /// The refreshes of feeds, on request and by schedule, with limits on concurrent fetches in total and per host.
 @ServiceActor
 final class Refresher: ServicePart {
-    nonisolated let context: ServiceContext
-    let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     let tidier: Tidier
     let copies: LibraryCopies
     let documents: FeedDocuments
@@ -32,12 +31,12 @@ final class Refresher: ServicePart {
     private(set) var isStopping = false
 
     init(_ tidier: Tidier, _ driver: CoreDriver, _ copies: LibraryCopies) {
-        context = driver.context
         self.driver = driver
         self.tidier = tidier
         self.copies = copies
-        documents = FeedDocuments(folder: context.configuration.paths.feeds)
-        feeds = FeedPump(queue: HostQueue(total: context.configuration.refreshConnections), context: context)
+        documents = FeedDocuments(folder: driver.context.configuration.paths.feeds)
+        feeds = FeedPump(
+            queue: HostQueue(total: driver.context.configuration.refreshConnections), context: driver.context)
     }
 
     func start() throws {

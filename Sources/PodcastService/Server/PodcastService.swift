@@ -15,7 +15,6 @@ internal import Transfers
 /// library in order before they are broadcast.
 @ServiceActor
 package final class PodcastService: ServicePart {
-    nonisolated let context: ServiceContext
     nonisolated let driver: CoreDriver
     let tasks: TaskCommands
     nonisolated let verifier: CacheVerifier
@@ -53,8 +52,7 @@ package final class PodcastService: ServicePart {
         self.onIdle = onIdle
         notice = Mutex(recovery?.notice)
         let events = EventQueue()
-        context = try ServiceContext(configuration, library, reportingTo: events)
-        driver = CoreDriver(context, events: events)
+        driver = CoreDriver(try ServiceContext(configuration, library, reportingTo: events), events: events)
         tasks = TaskCommands(driver)
         verifier = CacheVerifier(driver)
         searches = Searches(driver)

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
@@ -40,10 +41,11 @@ final class ServiceContext: Sendable {
 
 /// A component of the service; it has access to the shared objects.
 protocol ServicePart {
-    nonisolated var context: ServiceContext { get }
+    nonisolated var driver: CoreDriver { get }
 }
 
 extension ServicePart {
+    nonisolated var context: ServiceContext { driver.context }
     var configuration: ServiceConfiguration { context.configuration }
     var library: Library { context.library }
     var engine: TransferEngine { context.engine }
@@ -58,6 +60,20 @@ extension ServicePart {
 
     /// The current time by the wall clock and by the clock of `uptime`.
     var moment: Moment { Moment(wall: configuration.wallClock(), uptime: uptime) }
+
+    /// Runs `body`, and logs the error that it throws.
+    func attempt(_ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            log.error("\(error)")
+        }
+    }
+
+    /// Returns a time for the next refresh of a show.
+    func nextRefresh(_ facts: RefreshFacts) -> Int64 {
+        configuration.schedule.next(facts, now: now(), random: .random(in: 0..<1))
+    }
 
     /// Returns the credentials for requests on behalf of a show; they are sent only to their own origin.
     func credentials(of podcast: ShowID, _ access: ShowAccess) -> Credentials? {
@@ -81,4 +97,41 @@ extension ServicePart {
     func settings(of podcast: ShowID) -> ShowSettings {
         ShowSettings(stored: (try? library.settings(of: podcast)) ?? [:])
     }
+}
+
+/// The global actor that the daemon's components share, so that they can call each other synchronously. Long
+/// operations, such as network input, parsing and large merges, do not run on it.
+@globalActor
+package actor ServiceActor {
+    package static let shared = ServiceActor()
+}
+
+/// Starts a task on `ServiceActor`, on the threads of `WorkerPool`.
+@discardableResult
+func startTask<Value: Sendable>(_ body: @escaping @ServiceActor () async -> Value) -> Task<Value, Never> {
+    Task(executorPreference: WorkerPool.shared) { await body() }
+}
+
+@discardableResult
+func startTask<Value: Sendable>(
+    _ body: @escaping @ServiceActor () async throws -> Value
+) -> Task<Value, any Error> {
+    Task(executorPreference: WorkerPool.shared) { try await body() }
+}
+
+extension TransferError {
+    /// The errno of a file system operation that fails with this error.
+    var errorNumber: Int32 {
+        switch code {
+        case .refused, .outOfReach: return EACCES
+        case .missing: return ENODATA
+        case .unreachable: return EHOSTUNREACH
+        case .timedOut: return ETIMEDOUT
+        case .diskFull: return ENOSPC
+        case .changed: return ESTALE
+        case .unusable, .unprobed, .removed, .unverified, .failed: return EIO
+        }
+    }
+
+    var failure: Failure { Failure(errorNumber: errorNumber, message: message) }
 }

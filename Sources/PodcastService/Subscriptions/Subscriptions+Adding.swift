@@ -86,8 +86,7 @@ extension Subscriptions {
         }
         var response = found.response
         response.isWhole = paged.feed.isWhole
-        response.nextRefresh = configuration.schedule.next(
-            RefreshFacts(head: found.head, feed: first), now: now(), random: .random(in: 0..<1))
+        response.nextRefresh = nextRefresh(RefreshFacts(head: found.head, feed: first))
         response.updateInterval = first.updateInterval.map(Int64.init)
         // After a permanent redirect the new address is stored.
         let move = FeedMove(

@@ -9,8 +9,7 @@ internal import Transfers
 /// The commands on subscriptions: subscribing, renaming, unsubscribing.
 @ServiceActor
 final class Subscriptions: ServicePart {
-    nonisolated let context: ServiceContext
-    let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     let tasks: TaskCommands
     let tidier: Tidier
     let refresher: Refresher
@@ -21,7 +20,6 @@ final class Subscriptions: ServicePart {
     let arrivals: ArrivalWriter
 
     init(_ refresher: Refresher, _ tasks: TaskCommands, _ searches: Searches, _ assets: Assets) {
-        context = refresher.context
         driver = refresher.driver
         self.tasks = tasks
         tidier = refresher.tidier
@@ -29,7 +27,7 @@ final class Subscriptions: ServicePart {
         self.searches = searches
         self.assets = assets
         copies = refresher.copies
-        arrivals = ArrivalWriter(library: context.library, template: context.configuration.nameTemplate)
+        arrivals = ArrivalWriter(library: driver.context.library, template: driver.context.configuration.nameTemplate)
     }
 
     func subscribe(_ url: String, name: String?) async throws -> Reply {
@@ -159,5 +157,28 @@ final class Subscriptions: ServicePart {
                 kind: .usage,
                 message: "\(PrivateAddress(url).visible) \(problem): give the http:// or https:// address of a feed")
         }
+    }
+}
+
+// The feeds that a web page names.
+extension Subscriptions {
+    /// Returns the feed at an address, or the feeds that the web page at this address names, as results of a search.
+    func feeds(at url: String) async throws -> Reply {
+        let (url, reach) = try await feedAddress(url)
+        let address = PrivateAddress(url)
+        let found = try await context.fetcher.retrieve(
+            url, reach: reach, credentials: context.netrc.credentials(for: address.url, given: address.url))
+        if let page = found.problem?.page, !page.feeds.isEmpty {
+            return .found(try page.feeds.map { try show($0.title ?? $0.url, $0.url) }, problems: [])
+        }
+        if let problem = found.problem { throw problem }
+        let title = found.feed?.title ?? address.visible
+        return .found([try show(title, url, episodes: found.feed?.items.count)], problems: [])
+    }
+
+    private func show(_ title: String, _ url: String, episodes: Int? = nil) throws -> FoundShow {
+        let known = try library.podcast(url: PrivateAddress(url).url)
+        return FoundShow(
+            title: title, url: url, episodes: episodes, subscribed: known.flatMap { $0.ephemeral ? nil : $0.name })
     }
 }

@@ -11,8 +11,7 @@ internal import Transfers
 /// those of podfs-sync(7).
 @ServiceActor
 final class SyncExchange: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     private let refresher: Refresher
     private let subscriptions: Subscriptions
     /// The running exchange.
@@ -26,7 +25,6 @@ final class SyncExchange: ServicePart {
     private var recordingBackoff = RecordingBackoff()
 
     init(_ subscriptions: Subscriptions) {
-        context = subscriptions.context
         driver = subscriptions.driver
         refresher = subscriptions.refresher
         self.subscriptions = subscriptions
@@ -378,10 +376,6 @@ final class SyncExchange: ServicePart {
 
     /// Lets `Library.purgeEphemeral` delete the shows that another device removed more than `removedLifetime` ago.
     func pruneRemovedShows() {
-        do {
-            try library.pruneRemoved(before: now() - Self.removedLifetime.seconds)
-        } catch {
-            log.error("\(error)")
-        }
+        attempt { try library.pruneRemoved(before: now() - Self.removedLifetime.seconds) }
     }
 }

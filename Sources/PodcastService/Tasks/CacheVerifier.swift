@@ -8,17 +8,13 @@ internal import Transfers
 /// replaced them while no daemon was running.
 @ServiceActor
 final class CacheVerifier: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     /// Running verifications of whole files, by episode.
     private var verifications: [EpisodeID: Task<String?, Never>] = [:]
     /// Verifies the files that are not in the cache.
     weak var archive: Archive?
 
-    init(_ driver: CoreDriver) {
-        context = driver.context
-        self.driver = driver
-    }
+    init(_ driver: CoreDriver) { self.driver = driver }
 
     // MARK: Reconciliation at the start
 

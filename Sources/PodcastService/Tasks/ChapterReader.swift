@@ -9,15 +9,13 @@ internal import Transfers
 /// Reads the chapters inside complete media files, each file once, and stores them with its rendition.
 @ServiceActor
 final class ChapterReader: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     private let archive: Archive
     private var isReading = false
     /// Called when the chapters of all complete files have been read.
     var finished: () -> Void = {}
 
     init(_ driver: CoreDriver, _ archive: Archive) {
-        context = driver.context
         self.driver = driver
         self.archive = archive
     }

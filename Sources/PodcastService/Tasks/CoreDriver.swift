@@ -48,6 +48,7 @@ final class CoreDriver: ServicePart {
     }
 
     nonisolated let context: ServiceContext
+    nonisolated var driver: CoreDriver { self }
     /// The queue of engine events and of the work that has to follow them.
     nonisolated let events: EventQueue
     /// The connected clients.
@@ -156,11 +157,7 @@ final class CoreDriver: ServicePart {
         // Each event needs a sequence number. Reserve many at a time, because progress is broadcast four times a second
         // and each reservation is a transaction.
         guard core.tasks.lacksSequences else { return }
-        do {
-            core.reserve(try library.reserveSequences(10_000))
-        } catch {
-            log.error("\(error)")
-        }
+        attempt { core.reserve(try library.reserveSequences(10_000)) }
     }
 
     private func adopt(_ batch: Batch) {
@@ -268,14 +265,6 @@ final class CoreDriver: ServicePart {
                 .conditions(
                     allowDiscretionary: conditions.allowsDiscretionary(
                         allowMetered: configuration.allowsMetered, allowBattery: configuration.allowsBattery)))
-        }
-    }
-
-    private func attempt(_ body: () throws -> Void) {
-        do {
-            try body()
-        } catch {
-            log.error("\(error)")
         }
     }
 

@@ -9,13 +9,9 @@ internal import Transfers
 /// programs.
 @ServiceActor
 final class TaskCommands: ServicePart {
-    nonisolated let context: ServiceContext
-    let driver: CoreDriver
+    nonisolated let driver: CoreDriver
 
-    init(_ driver: CoreDriver) {
-        context = driver.context
-        self.driver = driver
-    }
+    init(_ driver: CoreDriver) { self.driver = driver }
 
     var downloads: DownloadTable { driver.core.tasks.downloads }
 

@@ -8,8 +8,7 @@ internal import Transfers
 /// after its episodes are played (`follow`).
 @ServiceActor
 final class Tidier: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     private let tasks: TaskCommands
     /// Called after each call of `tidy`.
     var tidied: (ShowID) -> Void = { _ in }
@@ -18,7 +17,6 @@ final class Tidier: ServicePart {
     var rhythms: [ShowID: (rhythm: ReleaseRhythm, until: Int64)] = [:]
 
     init(_ tasks: TaskCommands) {
-        context = tasks.context
         driver = tasks.driver
         self.tasks = tasks
     }

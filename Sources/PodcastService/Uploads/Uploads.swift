@@ -9,19 +9,17 @@ internal import Transfers
 /// The uploads of published episodes. An upload sends snapshots: private copies of the files to publish.
 @ServiceActor
 final class Uploads: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
     private let snapshots: UploadSnapshots
     private let passwords: CredentialStore<TaskID>
     /// Uploads of an earlier daemon that have not been restarted, as stored. Their rows do not change until then.
     private var pending: [Upload] = []
 
     init(_ driver: CoreDriver) {
-        context = driver.context
         self.driver = driver
-        snapshots = UploadSnapshots(folder: context.configuration.paths.uploads)
+        snapshots = UploadSnapshots(folder: driver.context.configuration.paths.uploads)
         passwords = CredentialStore(
-            path: context.configuration.paths.uploadCredentials,
+            path: driver.context.configuration.paths.uploadCredentials,
             remedy: "cancel the uploads that need a password, and publish again with the user names and passwords")
     }
 
@@ -249,11 +247,7 @@ final class Uploads: ServicePart {
         engine.cancelUpload(upload.id)
         removeFromJournal(upload.id)
         for file in upload.files { snapshots.remove(file) }
-        do {
-            if passwords[upload.id] != nil { try passwords.set(nil, for: upload.id) }
-        } catch {
-            log.error("\(error)")
-        }
+        attempt { if passwords[upload.id] != nil { try passwords.set(nil, for: upload.id) } }
     }
 }
 

@@ -7,13 +7,9 @@ internal import Transfers
 /// The commands `podfs view set` and `podfs view remove`, and the updates of views that change with time.
 @ServiceActor
 final class Views: ServicePart {
-    nonisolated let context: ServiceContext
-    private let driver: CoreDriver
+    nonisolated let driver: CoreDriver
 
-    init(_ driver: CoreDriver) {
-        context = driver.context
-        self.driver = driver
-    }
+    init(_ driver: CoreDriver) { self.driver = driver }
 
     func set(_ name: String, _ assignments: [String]) throws -> Reply {
         do {
@@ -41,10 +37,6 @@ final class Views: ServicePart {
 
     /// Updates the views that have changed because time has passed, and notifies clients.
     func update() {
-        do {
-            driver.report(try library.updateViews(now: now()).map { .changedView(name: $0) })
-        } catch {
-            log.error("\(error)")
-        }
+        attempt { driver.report(try library.updateViews(now: now()).map { .changedView(name: $0) }) }
     }
 }

@@ -83,9 +83,4 @@ package enum ArchiveNames {
     package static let marker = ".podfs-archive"
     /// The beginning of the names of unfinished files; the installation's id follows.
     package static let partial = ".podfs-partial-"
-
-    /// Returns the names to try for a file: `name`, then with ` (2)`, ` (3)` before the extension.
-    static func candidates(stem: String, suffix: String) -> some Sequence<String> {
-        (1...999).lazy.map { $0 == 1 ? stem + suffix : "\(stem) (\($0))\(suffix)" }
-    }
 }

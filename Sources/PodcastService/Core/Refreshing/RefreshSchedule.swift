@@ -1,4 +1,6 @@
 package import Platform
+internal import PodcastFeed
+internal import PodcastLibrary
 package import Transfers
 
 /// The input of `RefreshSchedule`, known when a refresh has ended.
@@ -16,6 +18,22 @@ package struct RefreshFacts: Sendable, Equatable {
     package var rhythm: ReleaseRhythm?
     /// The number of consecutive failed refreshes, including this one; 0 after a success.
     package var failures: Int = 0
+}
+
+extension RefreshFacts {
+    /// The facts of a newly fetched document.
+    init(head: ResponseHead, feed: Feed) {
+        self.init(
+            head: head, updateInterval: feed.updateInterval.map(Int64.init), quietTimes: feed.quietTimes,
+            published: feed.items.compactMap { $0.published?.seconds })
+    }
+
+    /// The facts without a new document: those of the last one.
+    init(head: ResponseHead?, _ record: RefreshRecord) {
+        self.init(
+            head: head, updateInterval: record.updateInterval, quietTimes: record.quietTimes,
+            published: record.published)
+    }
 }
 
 /// The rules for the time of a show's next refresh. Pure: the caller supplies the time and a random number.
@@ -141,4 +159,45 @@ package struct RefreshSchedule: Sendable, Equatable {
         }
         return time
     }
+}
+
+/// The delay of scheduled refreshes, or of the scheduled exchange with the sync server, after the library could not
+/// record a result, for example because its disk is full.
+///
+/// A show whose refresh is not recorded stays due, and so does an exchange. Without a delay, the feed would be fetched,
+/// or the exchange repeated, every second.
+package struct RecordingBackoff: Sendable {
+    /// The number of consecutive delays, including the current one.
+    private var failures = 0
+    /// The end of the last delay; `nil` after a success.
+    package private(set) var until: Instant?
+
+    /// The delay after the first failure, doubled after each further one.
+    private static let firstDelay = Duration.seconds(60)
+    /// The longest delay: the default of `refresh.min`, so that a show whose row cannot be written is fetched no more
+    /// often than any other.
+    private static let longestDelay = Duration.seconds(15 * 60)
+
+    package init() {}
+
+    /// Whether scheduled refreshes wait.
+    package func isWaiting(at now: Instant) -> Bool { until.map { now < $0 } ?? false }
+
+    /// Records that a refresh could not be recorded. Failures during a delay belong to the same round: they postpone
+    /// its end and do not double it.
+    ///
+    /// - Returns: whether to log the failure, since it is the first one.
+    package mutating func failed(at now: Instant) -> Bool {
+        let isFirst = failures == 0
+        if !isWaiting(at: now) { failures += 1 }
+        until = now + min(Self.firstDelay * (1 << min(failures - 1, 4)), Self.longestDelay)
+        return isFirst
+    }
+
+    /// Records that a refresh was recorded. Ignored during a delay: other shows of the same round have failed, and
+    /// would be fetched again at once.
+    package mutating func succeeded(at now: Instant) { if !isWaiting(at: now) { reset() } }
+
+    /// Ends the delay, at a person's request.
+    package mutating func reset() { self = RecordingBackoff() }
 }

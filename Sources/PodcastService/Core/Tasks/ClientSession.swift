@@ -20,3 +20,10 @@ package struct ClientSession: Sendable, Equatable {
         if case .background(let identifier) = configuration { identifier } else { Self.clientBound }
     }
 }
+
+/// The identifier of a client's connection, never reused while the daemon runs.
+package struct ClientID: Identifier {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+}

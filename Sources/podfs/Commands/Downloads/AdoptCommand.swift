@@ -51,7 +51,7 @@ struct AdoptCommand: PodfsCommand {
             throw CommandError(.failed, "\(folder) is in a mount of podfs, whose files need not be adopted")
         }
         let progress = ProgressLine()
-        let shows = try library.adoptableShows()
+        let shows = try library.subscriptions()
         let matcher = AdoptionMatcher(
             shows: shows, episodes: try library.adoptableEpisodes(), only: only, localOffset: Self.localOffset)
         var finder = MediaFinder(
@@ -66,7 +66,7 @@ struct AdoptCommand: PodfsCommand {
         let adoption = Adoption(
             root: root, archive: archive, isDryRun: dryRun, library: library, progress: progress,
             print: AdoptionReport(isJSON: json, isQuiet: report.quiet, isDryRun: dryRun),
-            names: Dictionary(uniqueKeysWithValues: shows.map { ($0.id, $0.name) }))
+            names: Dictionary(uniqueKeysWithValues: shows.map { ($0.podcast, $0.name) }))
         let failures = try await adoption.run(
             files, matcher.decisions(about: files), finder, records, matcher, installation)
         try ExitCode.check(failures: failures, of: max(1, files.count))

@@ -1,3 +1,19 @@
+/// Chapters inside a media file: ID3v2 in MP3, a chapter track or list in MP4.
+package enum EmbeddedChapters {
+    /// The maximum number of chapters; an episode of ten hours with a chapter each minute has 600.
+    static let maxCount = 1_000
+
+    /// Returns the chapters of a complete file, sorted by start; empty if it has none or they are malformed.
+    package static func chapters(of media: MediaBytes) -> [Chapter] {
+        let start = media.bytes(at: 0, upTo: 8)
+        let chapters =
+            start.starts(with: Array("ID3".utf8))
+            ? ID3Chapters.chapters(of: media)
+            : start.dropFirst(4).elementsEqual("ftyp".utf8) ? MP4Chapters.chapters(of: media) : []
+        return chapters.playable(until: nil)
+    }
+}
+
 /// Chapters of an ID3v2 tag: `CHAP` frames (https://id3.org/id3v2-chapters-1.0) in versions 2.3 and 2.4.
 enum ID3Chapters {
     /// The maximum number of frames that are read in a chapter.
@@ -34,5 +50,23 @@ enum ID3Chapters {
             }
         }
         return chapter
+    }
+}
+
+extension Sequence<Chapter> {
+    /// Returns the chapters that a player can use: sorted by start, one for each start, none at or after `duration`.
+    ///
+    /// A duration that would remove more than half of the chapters is ignored: it is more likely to be wrong than the
+    /// chapters are.
+    ///
+    /// - Parameter duration: The episode's duration in seconds, if known.
+    package func playable(until duration: Double?) -> [Chapter] {
+        var result: [Chapter] = []
+        let sorted = enumerated().filter { $0.element.start.isFinite && $0.element.start >= 0 }
+            .sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }
+        for (_, chapter) in sorted where result.last?.start != chapter.start { result.append(chapter) }
+        guard let duration, duration > 0 else { return result }
+        let inside = result.prefix { $0.start < duration }
+        return inside.count * 2 >= result.count ? Array(inside) : result
     }
 }
