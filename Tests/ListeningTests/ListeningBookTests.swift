@@ -147,14 +147,6 @@ import Transfers
         #expect(!room.stored.played)
     }
 
-    @Test func aSeekBeforeTheTailCountsFromThere() {
-        var room = Room()
-        room.report(.started, 0)
-        room.report(.seeked, 900)
-        room.play(from: 900, to: 975)
-        #expect(room.stored.played)
-    }
-
     @Test func anEpisodeHeardAtTwiceTheSpeedIsPlayed() {
         var room = Room()
         room.report(.started, 0, rate: 2)
@@ -198,26 +190,6 @@ import Transfers
         #expect(room.stored == StoredListening(played: true, duration: 1_000))
         room.report(.playing, 60, after: 1)
         #expect(room.stored == StoredListening(position: 60, duration: 1_000))
-    }
-
-    @Test func aPlayedEpisodeStartedInTheMiddleStaysPlayed() {
-        var room = Room()
-        room.stored = StoredListening(played: true, duration: 1_000)
-        room.report(.started, 200)
-        room.play(from: 200, to: 700)
-        #expect(room.stored.played)
-    }
-
-    @Test func aRepeatedFileIsANewStart() {
-        var room = Room()
-        room.report(.started, 0)
-        room.play(from: 0, to: 1_000)
-        #expect(room.stored.played)
-        room.report(.seeked, 0)
-        room.play(from: 0, to: 50)
-        #expect(room.stored.played)
-        room.play(from: 50, to: 70)
-        #expect(!room.stored.played)
     }
 
     /// A person clears the played mark while the player plays the tail. The same stretch does not set it again.

@@ -8,9 +8,10 @@ import Transfers
 
 /// Decisions about the files of other podcast programs.
 struct AdoptionMatcherTests {
-    private static let show = AdoptableShow(
-        id: 1, name: "Hard Fork & Friends", title: "Hard Fork & Friends", url: "https://example.com/feed.xml")
-    private static let other = AdoptableShow(id: 2, name: "Owls", title: "Owls", url: "https://example.org/feed.xml")
+    private static let show = Subscription(
+        podcast: 1, name: "Hard Fork & Friends", url: "https://example.com/feed.xml", title: "Hard Fork & Friends")
+    private static let other = Subscription(
+        podcast: 2, name: "Owls", url: "https://example.org/feed.xml", title: "Owls")
     private static let folder = "Hard Fork & Friends"
 
     private func episode(
@@ -22,7 +23,8 @@ struct AdoptionMatcherTests {
         AdoptableEpisode(
             id: id, show: show, name: name ?? "2026-11-20 \(FileName.stem(title)).mp3", title: title, guid: guid,
             url: url ?? "https://cdn.example.com/a/\(id.rawValue)/media.mp3", published: published, duration: duration,
-            size: EpisodeSize(confirmed: confirmed, length: size, duration: nil, isVideo: false), isComplete: isComplete
+            size: EpisodeSize(confirmed: confirmed, length: size, duration: nil, type: nil, name: ""),
+            isComplete: isComplete
         )
     }
 

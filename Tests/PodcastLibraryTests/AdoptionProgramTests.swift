@@ -13,7 +13,7 @@ struct AdoptionProgramTests {
     private struct Program: Sendable, CustomTestStringConvertible {
         var testDescription: String
         /// Returns the folders and the name of the file of an episode of a show.
-        var place: @Sendable (AdoptableEpisode, AdoptableShow) -> (folders: [String], name: String)
+        var place: @Sendable (AdoptableEpisode, Subscription) -> (folders: [String], name: String)
     }
 
     private static let titles: [(show: String, title: @Sendable (Int) -> String)] = [
@@ -31,9 +31,9 @@ struct AdoptionProgramTests {
     ]
 
     private static let shows = titles.enumerated().map { number, show in
-        AdoptableShow(
-            id: ShowID(Int64(number) + 1), name: show.show, title: show.show,
-            url: "https://feeds.example.com/\(number)")
+        Subscription(
+            podcast: ShowID(Int64(number) + 1), name: show.show, url: "https://feeds.example.com/\(number)",
+            title: show.show)
     }
 
     private static let episodes = zip(shows, titles).enumerated().flatMap { place, pair in
@@ -52,12 +52,12 @@ struct AdoptionProgramTests {
                 default: "https://e.example.com/hf\(number).mp3"
                 }
             return AdoptableEpisode(
-                id: EpisodeID(Int64(place * 40 + number)), show: show.id,
+                id: EpisodeID(Int64(place * 40 + number)), show: show.podcast,
                 name: "\(GregorianDay(seconds: published)?.description ?? "") \(FileName.stem(title)).mp3",
                 title: title,
                 guid: "\(place)-\(number)", url: url, published: published,
                 size: EpisodeSize(
-                    confirmed: nil, length: 20_000_000 + published % 1_000_000, duration: nil, isVideo: false))
+                    confirmed: nil, length: 20_000_000 + published % 1_000_000, duration: nil, type: nil, name: ""))
         }
     }
 

@@ -9,13 +9,7 @@ import Transfers
 
 /// Alternates in the library, which are further encodings of an episode: their names, their selection and their rows.
 struct AlternateTests {
-    private let folder: TemporaryFolder
-    private let library: Library
-
-    init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
-    }
+    private var (folder, library) = makeLibrary()
 
     private func alternate(
         _ type: String?, _ addresses: String..., title: String? = nil, bitRate: Double? = nil, height: Int? = nil,
@@ -325,7 +319,7 @@ struct AlternateTests {
         }
         let all = try found(9, inAll: 99)
         #expect(all.map { $0.map(\.name) } == Array(repeating: ["Small en.opus", "Video.mp4", "Audio.flac"], count: 2))
-        let size = EpisodeSize(confirmed: nil, length: nil, duration: 600, isVideo: false)
+        let size = EpisodeSize(confirmed: nil, length: nil, duration: 600, type: nil, name: "")
         #expect(
             all[0][0]
                 == AlternateSummary(

@@ -8,13 +8,7 @@ import Transfers
 
 /// The encoding that the library selects for an episode's file, and the addresses from which the file is fetched.
 struct EpisodeMediaTests {
-    private let folder: TemporaryFolder
-    private let library: Library
-
-    init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
-    }
+    private var (folder, library) = makeLibrary()
 
     private func alternate(
         _ type: String?, _ addresses: [String], bitRate: Double? = nil, hash: String? = nil, codecs: String? = nil

@@ -6,13 +6,10 @@ import Transfers
 
 /// The episode data that a page reads from the library.
 struct EpisodeSummaryTests {
-    private let folder: TemporaryFolder
-    private let library: Library
+    private var (folder, library) = makeLibrary()
     private let podcast: ShowID
 
     init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
         let items = (1...4).map { number in
             var item = makeItem(
                 "\(number)", guid: "\(number)", url: "https://example.com/\(number).mp3",

@@ -74,13 +74,10 @@ struct FeedTroubleTests {
 
 /// The troubles of the feeds in a library.
 struct LibraryTroubleTests {
-    private let folder: TemporaryFolder
-    private let library: Library
+    private var (folder, library) = makeLibrary()
     private let show: ShowID
 
     init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
         show =
             try library.subscribe([
                 makeItem("One", url: "https://e.com/1.mp3", length: 1_000_000),

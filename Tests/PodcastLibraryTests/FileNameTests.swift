@@ -299,7 +299,7 @@ struct MediaTypeTests {
 
 struct EpisodeSizeTests {
     private func size(_ confirmed: Int64?, _ length: Int64?, _ duration: Double?, video: Bool = false) -> EpisodeSize {
-        EpisodeSize(confirmed: confirmed, length: length, duration: duration, isVideo: video)
+        EpisodeSize(confirmed: confirmed, length: length, duration: duration, type: video ? "video/mp4" : nil, name: "")
     }
 
     @Test func theServersSizeIsPreferred() {

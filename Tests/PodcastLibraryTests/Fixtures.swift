@@ -20,6 +20,16 @@ final class TemporaryFolder: Sendable {
     var library: String { path + "/data/library.sqlite" }
 }
 
+/// Creates an empty library in a folder of its own. Not throwing, so that it can be a property's initial value.
+func makeLibrary() -> (TemporaryFolder, Library) {
+    do {
+        let folder = try TemporaryFolder()
+        return (folder, try Library.openForWriting(at: folder.library))
+    } catch {
+        fatalError("no library: \(error)")
+    }
+}
+
 /// 2026-11-20 12:00:00 UTC.
 let noon: Int64 = 1795176000
 let day: Int64 = 86_400

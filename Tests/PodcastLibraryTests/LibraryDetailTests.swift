@@ -8,13 +8,7 @@ import Transfers
 
 /// Tests of the details of shows and episodes that the library stores for their HTML pages.
 struct LibraryDetailTests {
-    private let folder: TemporaryFolder
-    private let library: Library
-
-    init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
-    }
+    private var (folder, library) = makeLibrary()
 
     private func summaries(of podcast: ShowID) throws -> [EpisodeSummary] {
         var found: [EpisodeSummary] = []

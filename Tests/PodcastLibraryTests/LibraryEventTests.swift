@@ -4,13 +4,7 @@ import Testing
 import Transfers
 
 struct LibraryEventTests {
-    private let folder: TemporaryFolder
-    private let library: Library
-
-    init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
-    }
+    private var (folder, library) = makeLibrary()
 
     private func keep(_ sequence: Int64, time: Int64 = 1_000_000) throws {
         try library.store(Event(sequence: sequence, time: time, .idle))

@@ -9,13 +9,10 @@ import Transfers
 struct LibraryGroupTests {
     private struct Refusal: Error {}
 
-    private let folder: TemporaryFolder
-    private let library: Library
+    private var (folder, library) = makeLibrary()
     private let episodes: [EpisodeID]
 
     init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
         let items = (1...3).map { makeItem("\($0)", url: "https://e.com/\($0).mp3") }
         episodes = try library.subscribe(items).inserted.sorted()
     }

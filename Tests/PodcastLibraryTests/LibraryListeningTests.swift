@@ -7,13 +7,10 @@ import Transfers
 
 /// Players' reports in the library, and the changes that are sent to other devices.
 @Suite struct LibraryListeningTests {
-    private let folder: TemporaryFolder
-    private let library: Library
+    private var (folder, library) = makeLibrary()
     private let now = Int64(Date().timeIntervalSince1970)
 
     init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
     }
 
     private func show() throws -> (podcast: ShowID, episodes: [EpisodeID]) {

@@ -6,13 +6,7 @@ import Transfers
 @testable import PodcastLibrary
 
 struct LibraryMergeTests {
-    private let folder: TemporaryFolder
-    private let library: Library
-
-    init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
-    }
+    private var (folder, library) = makeLibrary()
 
     @Test func subscribingStoresTheDataOfTheFeed() throws {
         var item = makeItem(
@@ -59,8 +53,7 @@ struct LibraryMergeTests {
         #expect(
             try library.extras(of: episode.id)
                 == EpisodeExtras(
-                    alternates: [item.enclosures[1]], transcripts: item.transcripts, chaptersURL: item.chaptersURL,
-                    chapters: item.chapters))
+                    transcripts: item.transcripts, chaptersURL: item.chaptersURL, chapters: item.chapters))
 
         let entry = try #require(try library.entry(of: podcast.id, named: episode.name))
         #expect(entry.size == 30_000_000 && entry.sizeSource == .feed && entry.sidecars == episode.sidecars)

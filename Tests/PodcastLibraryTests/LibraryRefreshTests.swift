@@ -7,13 +7,7 @@ import Transfers
 
 /// Library reads and writes for feed refreshes, and subscriptions to several shows in one transaction.
 struct LibraryRefreshTests {
-    private let folder: TemporaryFolder
-    private let library: Library
-
-    init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
-    }
+    private var (folder, library) = makeLibrary()
 
     private func subscribe(_ number: Int) throws -> ShowID {
         let url = "https://e.com/\(number)"

@@ -5,15 +5,12 @@ import Transfers
 @testable import PodcastLibrary
 
 struct LibraryRenditionTests {
-    private let folder: TemporaryFolder
-    private let library: Library
+    private var (folder, library) = makeLibrary()
     private let podcast: ShowID
     private let episode: EpisodeID
     private let other: EpisodeID
 
     init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
         let result = try library.subscribe([
             makeItem("Two", url: "https://e.com/2.mp3", published: noon + 1),
             makeItem("One", url: "https://e.com/1.mp3", length: 20_000),

@@ -5,13 +5,7 @@ import Testing
 import Transfers
 
 struct LibrarySearchTests {
-    private let folder: TemporaryFolder
-    private let library: Library
-
-    init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
-    }
+    private var (folder, library) = makeLibrary()
 
     private func found(_ title: String, _ path: String, subscribed: String? = nil) -> FoundShow {
         FoundShow(title: title, author: "A", url: "https://e.com/\(path)", subscribed: subscribed)

@@ -4,13 +4,7 @@ import Testing
 @testable import PodcastLibrary
 
 struct LibrarySubscriptionsTests {
-    private let folder: TemporaryFolder
-    private let library: Library
-
-    init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
-    }
+    private var (folder, library) = makeLibrary()
 
     @Test func aShowIsSubscribedBeforeItsFeedIsFetched() throws {
         let kept = try library.subscribeUnfetched(

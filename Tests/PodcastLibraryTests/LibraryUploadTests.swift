@@ -5,13 +5,7 @@ import Transfers
 @testable import PodcastLibrary
 
 struct LibraryUploadTests {
-    private let folder: TemporaryFolder
-    private let library: Library
-
-    init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
-    }
+    private var (folder, library) = makeLibrary()
 
     private func add(_ number: Int, _ change: (inout Upload) -> Void = { _ in }) throws -> Upload {
         var upload = Upload(

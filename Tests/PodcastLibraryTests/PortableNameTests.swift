@@ -7,13 +7,7 @@ import Transfers
 
 /// Names for FAT, exFAT, NTFS and Samba, and the renaming of existing episodes.
 struct PortableNameTests {
-    private let folder: TemporaryFolder
-    private let library: Library
-
-    init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
-    }
+    private var (folder, library) = makeLibrary()
 
     @Test(arguments: [
         ("Plain name", "Plain name"), ("Part 1: The start", "Part 1 - The start"), ("12:30", "12-30"),

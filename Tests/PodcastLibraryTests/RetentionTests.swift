@@ -4,13 +4,7 @@ import Transfers
 @testable import PodcastLibrary
 
 struct RetentionTests {
-    private let folder: TemporaryFolder
-    private let library: Library
-
-    init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
-    }
+    private var (folder, library) = makeLibrary()
 
     @Test func factsAreTakenFromTheRows() throws {
         let show = try library.subscribe([

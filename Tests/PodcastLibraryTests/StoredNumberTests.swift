@@ -110,7 +110,7 @@ import Transfers
         _ = try (library.renditions(), library.evictionCandidates(), library.ephemeralRenditions())
         #expect(try library.cachedBytes() >= 0, "\(context)")
         _ = try (library.downloads(), library.uploads(), library.events(since: .min), library.identifiers())
-        _ = try (library.syncAccount(), library.syncQueue(), library.syncHistory(limit: 9), library.subscriptionBook())
+        _ = try (library.syncAccount(), library.syncQueue(), library.subscriptionBook())
 
         // The following writes derive new values from the stored ones.
         let clock = SyncClock(local: now, server: now + 100)

@@ -1,6 +1,6 @@
-import PodcastLibrary
 import Testing
 
+@testable import PodcastLibrary
 @testable import PodcastPages
 
 struct TroubleNoticeTests {

@@ -10,11 +10,9 @@ import Transfers
 @testable import PodcastService
 
 /// Art, transcripts and chapters, as fetched and stored by the daemon.
-struct AssetTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct AssetTests {
+    private let home = ServiceHome()
     private static let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 5_000)
-
-    init() throws { home = try ServiceHome() }
 
     private func start() async throws -> (RunningService, ServiceClient) {
         var feed = FeedBuilder.show("Show", episodes: 2, length: 1_000) { home.web.url("/\($0).mp3") }
@@ -28,10 +26,7 @@ struct AssetTests {
         home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
         home.web.serve("/cover.jpg", Resource(bytes: Self.image, contentType: "image/jpeg", etag: "\"c1\""))
         home.web.serve("/t.vtt", Resource(text: "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n"))
-        let daemon = try await home.start(Self.withoutUnattendedFetches)
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
-        return (daemon, client)
+        return try await home.subscribe(Self.withoutUnattendedFetches)
     }
 
     /// On a metered link, covers are fetched only when a program opens them.
@@ -64,14 +59,12 @@ struct AssetTests {
         #expect(mode?.intValue == 0o600)
         // The next daemon serves the stored cover too.
         await daemon.stop()
-        let second = try await home.start(Self.withoutUnattendedFetches)
-        let other = try await second.connect()
+        let (_, other) = try await home.connect(Self.withoutUnattendedFetches)
         #expect(try await size(other, .cover, show.rawValue) == 5_004)
         #expect(home.web.requests(for: "/cover.jpg").count == 1)
         // The assets are removed with the show.
         _ = try await other.perform(.unsubscribe(podcast: show))
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
-        await second.stop()
     }
 
     @Test func simultaneousCommandsForAnAssetShareOneRequest() async throws {
@@ -88,7 +81,6 @@ struct AssetTests {
         #expect(sizes == [5_004, 5_004])
         #expect(home.web.requests(for: "/cover.jpg").count == 1)
         #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
     }
 
     @Test(arguments: [
@@ -102,7 +94,6 @@ struct AssetTests {
         // The failure is remembered, so the later commands send no request.
         #expect(home.web.requests(for: path).count == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
-        await daemon.stop()
     }
 
     @Test(arguments: [(404, ENODATA), (410, ENODATA), (403, EACCES), (500, EIO)])
@@ -116,7 +107,6 @@ struct AssetTests {
         let first = try daemon.episode(1).id
         #expect(await client.failure(of: .asset(.art, id: first.rawValue))?.errorNumber == ENODATA)
         #expect(await client.failure(of: .asset(.cover, id: 99))?.errorNumber == ENODATA)
-        await daemon.stop()
     }
 
     /// Starts a daemon whose cached cover and art are more than a week old, so that they are revalidated.
@@ -137,18 +127,17 @@ struct AssetTests {
     }
 
     @Test func cachedArtDoesNotWaitAgainForAServerThatFails() async throws {
-        let (second, other, show, episode) = try await startWithOutdatedArt()
+        let (_, other, show, episode) = try await startWithOutdatedArt()
         for path in ["/cover.jpg", "/art.jpg"] { home.web.serve(path) { _ in .status(500) } }
         for (kind, id) in [(AssetKind.cover, show), (.cover, show), (.art, episode)] {
             #expect(try await size(other, kind, id) == 5_004)
             try await settle(other)
         }
         #expect(home.web.requests(for: "/cover.jpg").count == 2 && home.web.requests(for: "/art.jpg").count == 1)
-        await second.stop()
     }
 
     @Test func outdatedArtThatCannotBeReplacedStays() async throws {
-        let (second, other, show, _) = try await startWithOutdatedArt()
+        let (_, other, show, _) = try await startWithOutdatedArt()
         let gate = Gate(heldAt: 1_000)
         let image = Self.image + [UInt8](repeating: 8, count: 1_000)
         home.web.serve("/cover.jpg", Resource(bytes: image, contentType: "image/jpeg", etag: "\"c2\"")) { _ in
@@ -166,7 +155,6 @@ struct AssetTests {
         gate.open()
         try await settle(other)
         #expect(manager.contents(atPath: "\(home.paths.assets)/\(AssetKind.cover.fileName(show))")?.count == 5_004)
-        await second.stop()
     }
 
     @Test(.enabled(if: TemporaryFilesystem.isPossible)) func outdatedArtStaysWhileTheDiskIsFull() async throws {
@@ -186,7 +174,7 @@ struct AssetTests {
 
     @Test(arguments: [(404, 2), (400, 2), (200, 2), (429, 1), (503, 1)])
     func onlyServerFailuresHoldBackTheServersOtherAssets(status: Int, requests: Int) async throws {
-        let (second, other, show, episode) = try await startWithOutdatedArt()
+        let (_, other, show, episode) = try await startWithOutdatedArt()
         if status == 200 {
             home.web.serve("/cover.jpg", Resource(text: "<html>", contentType: "image/jpeg"))
         } else {
@@ -198,7 +186,6 @@ struct AssetTests {
         }
         #expect(home.web.requests(for: "/cover.jpg").count == 2, "the second command for the cover sends no request")
         #expect(home.web.requests(for: "/art.jpg").count == requests)
-        await second.stop()
     }
 
     /// MP4 videos and AVIF and HEIF images are ISO base media files; their brands distinguish them.
@@ -213,7 +200,6 @@ struct AssetTests {
         } else {
             #expect(await client.failure(of: .asset(.art, id: episode.rawValue))?.errorNumber == EIO)
         }
-        await daemon.stop()
     }
 
     @Test func aTranscriptInAnotherFormatIsConvertedToWebVTT() async throws {
@@ -230,7 +216,6 @@ struct AssetTests {
         home.web.serve("/page.html", Resource(text: "<!DOCTYPE html><p>Log in</p>", contentType: "text/html"))
         _ = try await client.perform(.refresh(podcasts: [try daemon.episode(2).podcast]))
         #expect(await client.failure(of: .asset(.vtt, id: episode.rawValue))?.errorNumber == EIO)
-        await daemon.stop()
     }
 
     private func feed(transcript: String) throws -> FeedBuilder {
@@ -246,7 +231,6 @@ struct AssetTests {
         home.web.serve("/art.jpg", Resource(bytes: bytes, contentType: "image/jpeg"))
         #expect(await client.failure(of: .asset(.art, id: episode.rawValue))?.errorNumber == EIO)
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
-        await daemon.stop()
     }
 
     /// The transcript is refused after the response head if the head states the size, otherwise after 50 MiB.
@@ -258,7 +242,6 @@ struct AssetTests {
         let failure = await client.failure(of: .asset(.vtt, id: episode.rawValue))
         #expect(failure?.errorNumber == EIO && failure?.message.contains("larger than") ?? false)
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
-        await daemon.stop()
     }
 
     @Test func theFormerCoverIsServedUntilTheNewOneIsThere() async throws {
@@ -274,6 +257,5 @@ struct AssetTests {
         try await settle(client)
         #expect(try await size(client, .cover, podcast.id.rawValue) == 5)
         #expect(try daemon.library.podcast(id: podcast.id)?.coverName == "cover.png")
-        await daemon.stop()
     }
 }

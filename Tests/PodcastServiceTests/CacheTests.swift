@@ -8,29 +8,17 @@ import Testing
 import Transfers
 
 /// Evictions, and downloads that wait for space, in a cache that is too small.
-struct CacheTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct CacheTests {
+    private let home = ServiceHome()
     private static let size = 200_000
 
     init() throws {
-        home = try ServiceHome()
         home.publish(episodes: 5, size: Self.size)
     }
 
     private func start(capacity: Int64, keepFree: Int64 = 0) async throws -> (RunningService, ServiceClient) {
-        let daemon = try await home.start {
+        try await home.subscribe {
             $0.storage = StorageLimits(capacity: capacity, keepFree: keepFree)
-        }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
-        return (daemon, client)
-    }
-
-    private func download(_ numbers: Int..., with daemon: RunningService, _ client: ServiceClient) async throws {
-        for number in numbers {
-            let id = try daemon.episode(number).id
-            try await client.act(.download, id)
-            try await client.completion(of: id)
         }
     }
 
@@ -40,17 +28,16 @@ struct CacheTests {
 
     @Test func playedEpisodesAreEvictedFirstThenTheLeastRecentlyOpened() async throws {
         let (daemon, client) = try await start(capacity: 700_000)
-        try await download(1, 2, 3, with: daemon, client)
+        try await daemon.download(1, 2, 3, with: client)
         for (number, moment) in [(1, 1_000), (2, 3_000), (3, 2_000)] as [(Int, Int64)] {
             try daemon.library.recordOpening(of: try daemon.episode(number).id, now: moment)
         }
         try daemon.library.setPlayed(episode: try daemon.episode(2).id, true, now: 1)
-        try await download(4, with: daemon, client)
+        try await daemon.download(4, with: client)
         #expect(try cached(daemon) == [1, 3, 4])
-        try await download(5, with: daemon, client)
+        try await daemon.download(5, with: client)
         #expect(try cached(daemon) == [3, 4, 5])
         #expect(home.cacheFiles.count == 3)
-        await daemon.stop()
     }
 
     /// More files than are evicted in one turn.
@@ -66,12 +53,11 @@ struct CacheTests {
         try await waitUntil(description: "ten files are left") {
             try second.library.cachedBytes() == 100_000 && home.cacheFiles.count == 10
         }
-        await second.stop()
     }
 
     @Test func pinnedAndOpenFilesStayAndTheDownloadWaitsForSpace() async throws {
         let (daemon, client) = try await start(capacity: 450_000)
-        try await download(1, 2, with: daemon, client)
+        try await daemon.download(1, 2, with: client)
         let (pinned, open) = (try daemon.episode(1), try daemon.episode(2))
         try await client.act(.pin, pinned.id)
         let file = try #require(try daemon.library.rendition(of: open.id)?.file)
@@ -95,7 +81,6 @@ struct CacheTests {
         try await client.act(.pin, pinned.id)
         try await client.completion(of: third)
         #expect(try cached(daemon) == [1, 3])
-        await daemon.stop()
     }
 
     /// The cache has space for two of five episodes. Two downloads complete, and the others wait. The third starts when
@@ -122,12 +107,11 @@ struct CacheTests {
         // The next daemon restores the waiting downloads.
         let second = try await home.start { $0.storage = StorageLimits(capacity: 900_000, keepFree: 0) }
         try await waitUntil(description: "the other downloads are complete") { try cached(second) == [2, 3, 4, 5] }
-        await second.stop()
     }
 
     @Test func aReaderOfAWaitingDownloadIsServedBeyondTheLimit() async throws {
         let (daemon, client) = try await start(capacity: 450_000)
-        try await download(1, 2, with: daemon, client)
+        try await daemon.download(1, 2, with: client)
         for number in 1...2 { try await client.act(.pin, try daemon.episode(number).id) }
         let third = try daemon.episode(3).id
         try await client.act(.download, third)
@@ -141,7 +125,6 @@ struct CacheTests {
         client.close(third)
         // No reader is left: the limit applies again.
         try await waitUntil(description: "the cache is within its limit") { try cached(daemon) == [1, 2] }
-        await daemon.stop()
     }
 
     @Test func anEpisodeLargerThanTheCacheFailsToDownloadAndCanBeRead() async throws {
@@ -157,7 +140,6 @@ struct CacheTests {
         let grant = try await client.open(first)
         let read = try await client.read(first, 199_000..<200_000, generation: grant.generation)
         #expect(read.present.covers(199_000..<200_000))
-        await daemon.stop()
     }
 
     /// Several downloads are interrupted, and the next daemon has a smaller cache. The first download completes: the
@@ -176,18 +158,16 @@ struct CacheTests {
         }
         await before.stop()
         gate.open()
-        let daemon = try await home.start { $0.storage = StorageLimits(capacity: 390_000, keepFree: 0) }
-        let second = try await daemon.connect()
+        let (daemon, second) = try await home.connect { $0.storage = StorageLimits(capacity: 390_000, keepFree: 0) }
         try await waitUntil(description: "one download is complete, the others wait") {
             try await second.tasks().map(\.waitsForSpace) == [true, true]
         }
         #expect(try cached(daemon) == [1])
-        await daemon.stop()
     }
 
     @Test func unpinningMakesRoom() async throws {
         let (daemon, client) = try await start(capacity: 450_000)
-        try await download(1, 2, with: daemon, client)
+        try await daemon.download(1, 2, with: client)
         for number in 1...2 { try await client.act(.pin, try daemon.episode(number).id) }
         let third = try daemon.episode(3).id
         try await client.act(.download, third)
@@ -195,7 +175,6 @@ struct CacheTests {
         try await client.act(.unpin, try daemon.episode(1).id)
         try await client.completion(of: third)
         #expect(try cached(daemon) == [2, 3])
-        await daemon.stop()
     }
 
     @Test func theSpaceToKeepFreeCountsAndTheErrorNamesItsSetting() async throws {
@@ -211,25 +190,22 @@ struct CacheTests {
         // The next daemon need not leave any space free, so it resumes the download.
         let second = try await home.start { $0.storage = StorageLimits(capacity: 1 << 40, keepFree: 0) }
         try await waitUntil(description: "the episode is complete") { try second.episode(1).complete }
-        await second.stop()
     }
 
     @Test func aFullCacheAtTheStartIsBroughtWithinItsLimit() async throws {
         let (daemon, client) = try await start(capacity: 1 << 30)
-        try await download(1, 2, 3, with: daemon, client)
+        try await daemon.download(1, 2, 3, with: client)
         await daemon.stop()
         let second = try await home.start { $0.storage = StorageLimits(capacity: 250_000, keepFree: 0) }
         try await waitUntil(description: "one is left") { try cached(second).count == 1 }
-        await second.stop()
     }
 
     @Test func anOpenReportedByAMountIsRecorded() async throws {
         let (daemon, client) = try await start(capacity: 1 << 30)
-        try await download(1, with: daemon, client)
+        try await daemon.download(1, with: client)
         let id = try daemon.episode(1).id
         #expect(try daemon.episode(1).lastOpened == nil)
         client.connection.post(.opened, id.payload)
         try await waitUntil(description: "the open is recorded") { try daemon.episode(1).lastOpened != nil }
-        await daemon.stop()
     }
 }

@@ -8,16 +8,12 @@ import Transfers
 
 /// Tests in a network with a captive portal, which answers every request with its login page or with a redirect to that
 /// page.
-@Suite struct CaptivePortalTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct CaptivePortalTests {
+    private let home = ServiceHome()
 
     @Test(arguments: [nil, 301, 302, 303, 307, 308]) func nothingOfTheLoginPageIsStored(status: Int?) async throws {
         home.publish(episodes: 2)
-        let daemon = try await home.start { $0.transfers.limits.failureMemory = .milliseconds(100) }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe { $0.transfers.limits.failureMemory = .milliseconds(100) }
         let show = try #require(try daemon.library.podcasts().first)
 
         let page = Resource(
@@ -27,7 +23,7 @@ import Transfers
         for path in ["/feed.xml", "/feed-1.mp3", "/feed-2.mp3", "/new.xml"] {
             home.web.serve(path, page) { _ in status.map { .redirect(to: login, status: $0) } ?? .normal }
         }
-        let results = try await refresh(client)
+        let results = try await client.refresh()
         #expect(results.count == 1 && results[0].error?.contains("web page") == true, "\(results)")
         #expect(await client.failure(of: .subscribe(url: home.web.url("/new.xml"), name: nil)) != nil)
         let id = try daemon.episode().id
@@ -43,16 +39,10 @@ import Transfers
         // After the login, the feed and the media are fetched from their own addresses again.
         home.publish(episodes: 3)
         home.web.clearLog()
-        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 1)])
+        #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 1)])
         try await waitUntil(description: "the failure has expired, and the episode is read") {
             (try? await client.connection.exchange(.read, request.payload))?.kind == .grant
         }
         #expect(home.web.requests(for: "/login").isEmpty)
-        await daemon.stop()
-    }
-
-    private func refresh(_ client: ServiceClient) async throws -> [RefreshResult] {
-        let results = try await client.perform(.refresh(podcasts: []), \.refreshed)
-        return results
     }
 }

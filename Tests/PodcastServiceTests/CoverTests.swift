@@ -10,12 +10,10 @@ import Transfers
 @testable import PodcastService
 
 /// The covers that the daemon fetches by itself.
-struct CoverTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct CoverTests {
+    private let home = ServiceHome()
     private static let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 5_000)
     private static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 1]
-
-    init() throws { home = try ServiceHome() }
 
     private func publish(_ number: Int = 1, image: String) {
         var feed = FeedBuilder.show("Show \(number)", episodes: 1, length: 1_000) {
@@ -39,8 +37,7 @@ struct CoverTests {
         publish(image: "/a.jpg")
         home.web.serve("/a.jpg", Resource(bytes: Self.jpeg, contentType: "image/jpeg"))
         home.web.serve("/b", Resource(bytes: Self.png, contentType: "image/jpeg"))
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(client)
         try await waitUntil { try show(daemon).cover == "jpg" }
         #expect(try show(daemon).coverDue == nil && cover(of: try show(daemon)) == Data(Self.jpeg))
@@ -57,7 +54,6 @@ struct CoverTests {
         // The name follows the image, whatever the server calls it.
         try await waitUntil { try show(daemon).coverName == "cover.png" }
         #expect(cover(of: try show(daemon)) == Data(Self.png) && home.web.requests(for: "/b").count == 1)
-        await daemon.stop()
     }
 
     @Test func aFewCoversAreFetchedAtATimeAndTheOthersAreCounted() async throws {
@@ -68,13 +64,12 @@ struct CoverTests {
                 "/\(number).jpg", Resource(bytes: Self.jpeg, contentType: "image/jpeg"), [.holdHead(gates[number - 1])])
         }
         let isMetered = Mutex(true)
-        let daemon = try await home.start {
+        let (daemon, client) = try await home.connect {
             $0.conditions = ConditionSource {
                 LinkConditions(isMetered: isMetered.withLock { $0 }, isOnBattery: false)
             }
             $0.conditionLifetime = .milliseconds(20)
         }
-        let client = try await daemon.connect()
         for number in 1...6 { try await subscribe(client, number) }
         isMetered.withLock { $0 = false }
         for gate in gates.prefix(4) { try await gate.waitUntilReached() }
@@ -85,7 +80,6 @@ struct CoverTests {
         try await waitUntil { try daemon.library.coverCount(dueAt: now) == 0 }
         #expect(try daemon.library.podcasts().allSatisfy { $0.cover == "jpg" })
         try await waitUntil { try await client.tasks().isEmpty }
-        await daemon.stop()
     }
 
     @Test func theNextDaemonContinues() async throws {
@@ -100,7 +94,6 @@ struct CoverTests {
         home.web.serve("/a.jpg", Resource(bytes: Self.jpeg, contentType: "image/jpeg"))
         let second = try await home.start()
         try await waitUntil { try show(second).cover == "jpg" }
-        await second.stop()
     }
 
     @Test func coversWaitForAnUnmeteredLinkAlsoWhileAClientIsConnected() async throws {
@@ -108,7 +101,7 @@ struct CoverTests {
         home.web.serve("/a.jpg", Resource(bytes: Self.jpeg, contentType: "image/jpeg"))
         let readings = Journal<Bool>()
         let isMetered = Mutex(true)
-        let daemon = try await home.start {
+        let (daemon, client) = try await home.connect {
             $0.conditions = ConditionSource {
                 let isMetered = isMetered.withLock { $0 }
                 readings.append(isMetered)
@@ -116,7 +109,6 @@ struct CoverTests {
             }
             $0.conditionLifetime = .milliseconds(20)
         }
-        let client = try await daemon.connect()
         try await subscribe(client)
         let count = readings.entries.count
         try await waitUntil { readings.entries.count > count + 3 }
@@ -124,7 +116,6 @@ struct CoverTests {
         #expect(try show(daemon).isCoverDue(at: WallTime.now.seconds))
         isMetered.withLock { $0 = false }
         try await waitUntil { try show(daemon).cover == "jpg" }
-        await daemon.stop()
     }
 
     /// A cover that is refused is fetched no more until its address changes; a server that fails is asked again later.
@@ -136,8 +127,7 @@ struct CoverTests {
         } else {
             home.web.serve("/a.jpg") { _ in .status(status) }
         }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(client)
         let now = WallTime.now.seconds
         try await waitUntil { try show(daemon).coverDue.map { $0 > now } ?? true }
@@ -160,14 +150,12 @@ struct CoverTests {
         let feed = home.web.url("/feed1.xml")
         publish(image: "/a.jpg")
         home.web.serve("/a.jpg", Resource(bytes: Self.jpeg, contentType: "image/jpeg"))
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         var found = FoundShow(title: "Show 1", url: feed)
         found.artwork = home.web.url("/a.jpg")
         _ = try daemon.library.store(found: [found], now: WallTime.now.seconds)
         #expect(try daemon.library.nextCover() == nil)
         try await client.subscribe(feed)
         try await waitUntil { try show(daemon).cover == "jpg" }
-        await daemon.stop()
     }
 }

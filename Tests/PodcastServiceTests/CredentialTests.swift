@@ -26,15 +26,14 @@ private struct ReadingID: Identifier {
 
 /// Tests that a feed's user name and password are stored separately, sent only to the feed's server, and never
 /// displayed.
-struct CredentialTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct CredentialTests {
+    private let home = ServiceHome()
     /// A second server, for some of the media.
     private let other = HTTPTestServer()
     /// base64 of `me:hush`.
     private let field = "Basic bWU6aHVzaA=="
 
     init() throws {
-        home = try ServiceHome()
         try other.start()
     }
 
@@ -67,8 +66,7 @@ struct CredentialTests {
 
     @Test func credentialsAreMovedOutOfTheAddressAndSentOnlyToItsServer() async throws {
         publish()
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         #expect(
             try await client.perform(.subscribe(url: address, name: nil))
                 == .subscribed(name: "Private", episodes: 2, skipped: 0))
@@ -92,14 +90,12 @@ struct CredentialTests {
         #expect(!client.events.entries.contains { "\($0)".contains("hush") })
         await daemon.stop()
         // The next daemon still has the credentials.
-        let next = try await home.start()
-        let again = try await next.connect()
-        let results = try await again.perform(.refresh(podcasts: []), \.refreshed)
+        let (_, again) = try await home.connect()
+        let results = try await again.refresh()
         #expect(results.map(\.error) == [nil])
         // The credentials are removed with the show.
         _ = try await again.perform(.unsubscribe(podcast: podcast.id))
         #expect(try !store().contains("hush"))
-        await next.stop()
     }
 
     /// The show is in the library then, so mounts have to list it.
@@ -107,19 +103,16 @@ struct CredentialTests {
         publish()
         // A folder in the place of the file makes every write fail.
         try FileManager.default.createDirectory(atPath: home.paths.credentials, withIntermediateDirectories: true)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         _ = try #require(await client.failure(of: .subscribe(url: address, name: nil)))
         let podcast = try #require(try daemon.library.podcast(named: "Private"))
         try await client.event("of the show") { $0.kind == .library && $0.show == podcast.id }
-        await daemon.stop()
     }
 
     @Test func failuresDoNotShowCredentials() async throws {
         publish()
         let wrong = address.replacing("me:hush@", with: "me:Geheim@")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         let failure = try #require(await client.failure(of: .subscribe(url: wrong, name: nil)))
         #expect(failure.message.contains("401") && failure.message.contains(home.web.url("/feed.xml")))
         #expect(!failure.message.contains("Geheim") && !failure.message.contains("hush"))
@@ -140,19 +133,16 @@ struct CredentialTests {
         #expect(try !store().contains("Geheim"))
         let same = await client.failure(of: .subscribe(url: address, name: nil))
         #expect(same?.message.contains("already subscribed as 'Mine'") == true)
-        await daemon.stop()
     }
 
     @Test func relativeAddressesDoNotInheritCredentials() async throws {
         let feed = FeedBuilder(title: "Show", items: [.init(title: "Episode 1", guid: "1", url: "/1.mp3")])
         home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await client.subscribe(address)
         #expect(try daemon.episode(1).url == home.web.url("/1.mp3"))
         let json = try await client.perform(.inspect(url: address), \.text)
         #expect(json.contains(home.web.url("/1.mp3")) && !json.contains("hush"))
-        await daemon.stop()
     }
 
     @Test func aDamagedStoreIsPutAside() async throws {

@@ -7,10 +7,8 @@ import TestSupport
 import Testing
 import Transfers
 
-struct DaemonLifeTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct DaemonLifeTests {
+    private let home = ServiceHome()
 
     // MARK: Restarts
 
@@ -18,9 +16,7 @@ struct DaemonLifeTests {
         home.publish(size: 1_000_000)
         let gate = Gate(heldAt: 400_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 1_000_000), etag: "\"m1\"")) { _ in .hold(gate) }
-        let first = try await home.start()
-        let client = try await first.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (first, client) = try await home.subscribe()
         let id = try first.episode().id
         // A read is enough to create a task.
         _ = try await client.read(id, 0..<10)
@@ -30,15 +26,13 @@ struct DaemonLifeTests {
 
         gate.open()
         home.web.clearLog()
-        let second = try await home.start()
-        let again = try await second.connect()
+        let (second, again) = try await home.connect()
         try await waitUntil { try second.episode().complete }
         #expect(home.web.requests(for: "/feed-1.mp3").map { $0.range?.firstByte } == [400_000])
         #expect(home.web.bodyBytesWritten(for: "/feed-1.mp3") == 600_000)
         let file = try #require(try second.library.rendition(of: id)?.file)
         #expect(try home.bytes(of: file, in: 0..<1_000_000) == home.content(1, size: 1_000_000).bytes)
         #expect(try await again.tasks().isEmpty)
-        await second.stop()
     }
 
     @Test func pendingReadsFailWhenTheDaemonStops() async throws {
@@ -46,9 +40,7 @@ struct DaemonLifeTests {
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in
             .stall(after: 100_000)
         }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         let answers = Journal<String>()
         let request = ReadRequest(episode: id, generation: 1, range: 0..<200_000)
@@ -62,9 +54,7 @@ struct DaemonLifeTests {
 
     @Test func aCacheFileThatTheLibraryDoesNotKnowIsAdopted() async throws {
         home.publish(episodes: 2, size: 300_000)
-        let first = try await home.start()
-        let client = try await first.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (first, client) = try await home.subscribe()
         let episode = try first.episode(1)
         // The second daemon will start with this copy of the library, made before the download.
         try first.library.backup(to: home.directory.file("backup"))
@@ -85,15 +75,12 @@ struct DaemonLifeTests {
         let grant = try await again.read(episode.id, 0..<300_000)
         #expect([grant.file] == files)
         #expect(home.web.requests.isEmpty)
-        await second.stop()
     }
 
     /// The daemon may be killed after a download is complete and before the library records this.
     @Test(arguments: [false, true]) func aTaskWhoseFileIsCompleteEnds(isSuspended: Bool) async throws {
         home.publish(episodes: 2, size: 300_000)
-        let first = try await home.start()
-        let client = try await first.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (first, client) = try await home.subscribe()
         let id = try first.episode(1).id
         try await client.act(.suspend, id)
         let task = try #require(try first.library.downloads().first)
@@ -111,14 +98,11 @@ struct DaemonLifeTests {
         #expect(try await again.tasks().isEmpty)
         let missed = try second.library.events(since: 0)
         #expect(missed.count == 1, "the completion is reported to the clients, too")
-        await second.stop()
     }
 
     @Test func cacheFilesOfOtherGenerationsOrNoEpisodeAreRemoved() async throws {
         home.publish(episodes: 2, size: 300_000)
-        let first = try await home.start()
-        let client = try await first.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (first, client) = try await home.subscribe()
         let id = try first.episode(1).id
         try await client.act(.download, id, try first.episode(2).id)
         try await client.completion(of: id)
@@ -135,14 +119,11 @@ struct DaemonLifeTests {
         #expect(home.cacheFiles == [kept])
         #expect(!FileManager.default.fileExists(atPath: home.cacheFile("ab12") + ".json"))
         #expect(try second.episode(1).generation == 2 && second.episode(2).complete)
-        await second.stop()
     }
 
     @Test func aMissingCacheFileIsFetchedAgain() async throws {
         home.publish(size: 300_000)
-        let first = try await home.start()
-        let client = try await first.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (first, client) = try await home.subscribe()
         let id = try first.episode().id
         try await client.act(.download, id)
         try await client.completion(of: id)
@@ -150,8 +131,7 @@ struct DaemonLifeTests {
         await first.stop()
         try FileManager.default.removeItem(atPath: home.cacheFile(file))
 
-        let second = try await home.start()
-        let again = try await second.connect()
+        let (second, again) = try await home.connect()
         let stale = ReadRequest(episode: id, generation: 1, range: 0..<10)
         let failure = await #expect(throws: Failure.self) {
             try await again.connection.exchange(.read, stale.payload)
@@ -160,7 +140,6 @@ struct DaemonLifeTests {
         try await waitUntil { try second.episode().generation == 2 }
         let grant = try await again.read(id, 0..<300_000, generation: 2)
         #expect(try home.bytes(of: try #require(grant.file), in: 0..<300_000) == home.content(1, size: 300_000).bytes)
-        await second.stop()
     }
 
     private func restoreBackup() throws {
@@ -174,37 +153,30 @@ struct DaemonLifeTests {
     @Test func aDaemonWithNothingToDoReportsThatItIsIdle() async throws {
         let daemon = try await home.start { $0.idleExit = .seconds(1) }
         try await waitUntil { daemon.idle.entries.count == 1 }
-        await daemon.stop()
     }
 
     @Test func theIdleTimeBeginsWhenTheLastClientDisconnects() async throws {
         home.publish()
-        let daemon = try await home.start { $0.idleExit = .seconds(1) }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe { $0.idleExit = .seconds(1) }
         try await waitForIdleTime()
         #expect(daemon.idle.entries.isEmpty)
         client.connection.close()
         try await waitUntil { daemon.idle.entries.count == 1 }
-        await daemon.stop()
     }
 
     /// Waits until a second daemon, which is idle from its start and has the same `idleExit` of one second, has
     /// reported that it is idle. The daemon under test has then had time to report it as well, if it does so wrongly.
     private func waitForIdleTime() async throws {
-        let other = try ServiceHome()
+        let other = ServiceHome()
         let daemon = try await other.start { $0.idleExit = .seconds(1) }
         try await waitUntil { daemon.idle.entries.count == 1 }
-        await daemon.stop()
     }
 
     @Test func aRunningDownloadPreventsTheIdleExitAndASuspendedOneDoesNot() async throws {
         home.publish(episodes: 2, size: 600_000)
         let gate = Gate(heldAt: 100_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
-        let daemon = try await home.start { $0.idleExit = .seconds(1) }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe { $0.idleExit = .seconds(1) }
         try await client.act(.download, try daemon.episode(1).id)
         try await client.act(.suspend, try daemon.episode(2).id)
         try await gate.waitUntilReached()
@@ -216,21 +188,18 @@ struct DaemonLifeTests {
         try await waitUntil { daemon.idle.entries.count > idle }
         #expect(try daemon.episode(1).complete)
         #expect(try daemon.library.downloads().map(\.suspended) == [true])
-        await daemon.stop()
     }
 
     @Test func aDaemonThatIsAskedToLeaveAnswersFirst() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         #expect(try await client.perform(.leave) == .done)
         try await waitUntil { daemon.idle.entries.count == 1 }
-        await daemon.stop()
     }
 
     // MARK: Greeting
 
     @Test func theWelcomeSaysWhatTheDaemonServes() async throws {
-        let daemon = try await home.start()
+        try await home.start()
         let client = try RawClient(home.paths.socket)
         let hello = Hello(
             protocolVersion: 99, schema: 99, library: "/else", cache: "/where", role: .command, pid: getpid())
@@ -243,7 +212,6 @@ struct DaemonLifeTests {
                     protocolVersion: protocolVersion, schema: Library.schemaVersion, library: home.paths.library,
                     cache: home.paths.cache, version: "test", pid: getpid()))
         client.end()
-        await daemon.stop()
     }
 
     @Test func onlyWatchingClientsReceiveEvents() async throws {
@@ -258,7 +226,6 @@ struct DaemonLifeTests {
         silent.send(.command, number: 2, WireJSON.encode(Command.tasks))
         #expect(try await silent.next()?.number == 2)
         silent.end()
-        await daemon.stop()
     }
 
     @Test func aSecondDaemonFailsAndCreatesNothing() async throws {

@@ -6,11 +6,10 @@ import TestSupport
 import Testing
 
 /// Chapters inside media files, which the daemon reads when a download is complete.
-struct EmbeddedChapterTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct EmbeddedChapterTests {
+    private let home = ServiceHome()
 
     init() throws {
-        home = try ServiceHome()
         home.publish(episodes: 2)
         let title = Array("\u{3}Inside".utf8)
         let part = Array("TIT2".utf8) + [0, 0, 0, UInt8(title.count), 0, 0] + title
@@ -21,9 +20,7 @@ struct EmbeddedChapterTests {
     }
 
     @Test func theyAreStoredWithTheRendition() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let ids = try (1...2).map { try daemon.episode($0).id }
         for id in ids {
             try await client.act(.download, id)
@@ -44,14 +41,11 @@ struct EmbeddedChapterTests {
         try await client.act(.evict, ids[0])
         #expect(try daemon.library.extras(of: ids[0]).chapters.isEmpty)
         #expect(try daemon.library.entry(id: ids[0])?.sidecars.contains(.chapters) == false)
-        await daemon.stop()
     }
 
     /// A daemon that was killed between a completion and the reading reads the file at its next start.
     @Test func aFileThatWasNotReadIsReadAtTheNextStart() async throws {
-        let first = try await home.start()
-        let client = try await first.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (first, client) = try await home.subscribe()
         let id = try first.episode(1).id
         try await client.act(.download, id)
         try await client.completion(of: id)
@@ -66,6 +60,5 @@ struct EmbeddedChapterTests {
         try await waitUntil(description: "the file is read again") {
             try second.library.extras(of: id).chapters.map(\.title) == ["Inside"]
         }
-        await second.stop()
     }
 }

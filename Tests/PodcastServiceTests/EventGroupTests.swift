@@ -9,16 +9,12 @@ import Testing
 @testable import Transfers
 
 /// Events of many downloads, recorded in one transaction.
-struct EventGroupTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct EventGroupTests {
+    private let home = ServiceHome()
 
     private func start(episodes count: Int) async throws -> (RunningService, ServiceClient, [EpisodeID]) {
         home.publish(episodes: count, size: 20_000)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         return (daemon, client, try (1...count).map { try daemon.episode($0).id })
     }
 
@@ -36,7 +32,6 @@ struct EventGroupTests {
         // Sequence numbers increase in the order in which events are sent.
         let sequences = client.events.entries.map(\.sequence)
         #expect(sequences == sequences.sorted())
-        await daemon.stop()
     }
 
     /// One report that cannot be written rolls back the transaction of all reports. The daemon then writes each report
@@ -62,7 +57,6 @@ struct EventGroupTests {
         }
         #expect(try #require(try daemon.library.episode(id: bad)).complete == false)
         #expect(client.events.entries.filter { $0.kind == .completed }.compactMap(\.episode).contains(bad) == false)
-        await daemon.stop()
     }
 
     /// Reports events to the daemon as its engine does.
@@ -98,7 +92,6 @@ struct EventGroupTests {
         let query = "SELECT last_opened FROM episode WHERE id = \(ids[0])"
         let opened = try await database.read { db in try Int64.fetchOne(db, sql: query) }
         #expect(opened ?? 0 > 0)
-        await daemon.stop()
     }
 
     @ServiceActor private func writeAgain(_ daemon: RunningService) { daemon.service.driver.writeAgain() }
@@ -120,7 +113,6 @@ struct EventGroupTests {
         try daemon.library.removeDownload(id: download.id)
         #expect(await report([.failed(key: MediaID(ids[0]), TransferError(.failed, "no answer"))], to: daemon) == 0)
         #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
     }
 
     /// Without a bound, one such event would prevent the acknowledgement of all later ones.
@@ -141,7 +133,6 @@ struct EventGroupTests {
         #expect(try daemon.library.download(of: ids[0]) != nil, "the next daemon continues the download")
         try await client.act(.download, ids[1])
         try await client.completion(of: ids[1])
-        await daemon.stop()
     }
 
     @Test func laterEventsOfAFileWaitForOneThatCannotBeWritten() async throws {
@@ -165,7 +156,6 @@ struct EventGroupTests {
         #expect(await report([], to: daemon) == 0)
         // If the daemon had written the events in the opposite order, the library would still contain the removed file.
         #expect(try daemon.library.rendition(of: ids[0]) == nil && daemon.episode().generation == 2)
-        await daemon.stop()
     }
 
     @Test func aCommandSeesTheEventsReportedBeforeIt() async throws {
@@ -179,6 +169,5 @@ struct EventGroupTests {
             #expect(try daemon.library.rendition(of: id) == nil)
         }
         #expect(home.cacheFiles.isEmpty)
-        await daemon.stop()
     }
 }

@@ -7,10 +7,8 @@ import Testing
 import Transfers
 
 /// The feed documents stored by the daemon.
-struct FeedDocumentTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct FeedDocumentTests {
+    private let home = ServiceHome()
 
     private func document(_ podcast: ShowID, _ fileExtension: String) -> Data? {
         FileManager.default.contents(atPath: "\(home.paths.feeds)/\(podcast).\(fileExtension)")
@@ -33,9 +31,7 @@ struct FeedDocumentTests {
 
     @Test func theDocumentIsStoredAsItWasLastFetched() async throws {
         let first = publish("Show", etag: "\"f1\"")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let id = try #require(try daemon.library.podcasts().first).id
         #expect(document(id, "xml") == Data(first.utf8))
         let path = "\(home.paths.feeds)/\(id).xml"
@@ -58,43 +54,35 @@ struct FeedDocumentTests {
         #expect(names == ["\(id).json", "\(id).xml"])
         _ = try await client.perform(.unsubscribe(podcast: id))
         #expect(names.isEmpty)
-        await daemon.stop()
     }
 
     @Test func redirectsAreRecordedInTheirOrder() async throws {
         _ = publish("Show", etag: "\"f1\"", path: "/new.xml")
         home.web.serve("/feed.xml") { _ in .redirect(to: "/middle.xml") }
         home.web.serve("/middle.xml") { _ in .redirect(to: "/new.xml", status: 307) }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, _) = try await home.subscribe()
         let id = try #require(try daemon.library.podcasts().first).id
         let json = try facts(id)
         let hops = try #require(json["redirects"] as? [[String: Any]])
         #expect(hops.map { $0["status"] as? Int } == [302, 307])
         #expect(hops.map { $0["url"] as? String } == [home.web.url("/feed.xml"), home.web.url("/middle.xml")])
-        await daemon.stop()
     }
 
     @Test func aMissingDocumentCausesOneUnconditionalFetch() async throws {
         let text = publish("Show", etag: "\"f1\"")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let id = try #require(try daemon.library.podcasts().first).id
         try FileManager.default.removeItem(atPath: "\(home.paths.feeds)/\(id).xml")
         for _ in 1...2 { _ = try await client.perform(.refresh(podcasts: [id])) }
         #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 200, 304])
         #expect(document(id, "xml") == Data(text.utf8))
-        await daemon.stop()
     }
 
     @Test func documentsOfNoShowAreRemovedAtTheStart() async throws {
         for name in ["99.xml", "99.json", "new-x"] {
             try Data("x".utf8).write(to: URL(fileURLWithPath: "\(home.paths.feeds)/\(name)"))
         }
-        let daemon = try await home.start()
+        try await home.start()
         #expect(names.isEmpty)
-        await daemon.stop()
     }
 }

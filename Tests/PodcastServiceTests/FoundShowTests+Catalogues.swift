@@ -34,12 +34,11 @@ extension FoundShowTests {
         // Nothing was stored.
         #expect(try daemon.library.podcast(url: "https://one.example/feed") == nil)
         #expect(try await folders("some thing", client).map(\.name) == ["One", "Mine"])
-        await daemon.stop()
     }
 
     @Test func resultsAreCachedForAllSpellingsOfATerm() async throws {
         answer([Show("One", url: "https://one.example/feed"), Show("Two", url: "https://two.example/feed")])
-        let (daemon, client) = try await start()
+        let (_, client) = try await start()
         #expect(try await search("High Tide", client).0.count == 2)
         #expect(try await search("  high   TIDE ", limit: 1, client).0.map(\.title) == ["One"])
         #expect(try await folders("high tide", client).count == 2)
@@ -54,7 +53,6 @@ extension FoundShowTests {
         #expect(try await search("xyzzy", client).0.isEmpty)
         #expect(try await search("xyzzy", client).0.isEmpty)
         #expect(searches() == 4)
-        await daemon.stop()
     }
 
     @Test func simultaneousSearchesForATermShareARequest() async throws {
@@ -75,7 +73,6 @@ extension FoundShowTests {
         #expect(try await first.0 == second.0)
         #expect(searches() == 1)
         #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
     }
 
     @Test func resultsOfCataloguesAreMergedAndAFailureIsAWarning() async throws {
@@ -86,7 +83,7 @@ extension FoundShowTests {
                 Show("One again", url: "http://one.example/feed/", author: "Ann"),
                 Show("Two", url: "https://two.example/feed"),
             ]), [.status(503)])
-        let (daemon, client) = try await start(index: true)
+        let (_, client) = try await start(index: true)
         let (some, problems) = try await search("tide", client)
         #expect(some.map(\.title) == ["One"])
         #expect(problems == ["Podcast Index: the server answered 503; try again later"])
@@ -98,13 +95,12 @@ extension FoundShowTests {
         #expect(asked.headers["X-Auth-Key"] == "KEY" && asked.headers["User-Agent"] == "podfs-test")
         #expect(asked.headers["Authorization"]?.count == 40)
         #expect(home.web.requests(for: "/itunes").first?.headers["Authorization"] == nil)
-        await daemon.stop()
     }
 
     @Test func credentialsDoNotFollowARedirect() async throws {
         answer([Show("One", url: "https://one.example/feed")])
         home.web.serve(Self.indexPath) { [home] _ in .redirect(to: home.web.url("/thief", host: "localhost")) }
-        let (daemon, client) = try await start(index: true)
+        let (_, client) = try await start(index: true)
         let (shows, problems) = try await search("tide", client)
         #expect(shows.count == 1 && problems == ["Podcast Index: the server answered 302"])
         #expect(home.web.requests(for: "/thief").isEmpty)
@@ -112,13 +108,12 @@ extension FoundShowTests {
         home.web.serve("/itunes") { _ in .redirect(to: "/moved") }
         home.web.serve("/moved", CatalogueAnswers.iTunes([Show("Two", url: "https://two.example/feed")]))
         #expect(try await search("ebb", client).0.map(\.title) == ["Two"])
-        await daemon.stop()
     }
 
     @Test func whenNoCatalogueAnswersTheErrorNamesThemAll() async throws {
         home.web.serve("/itunes") { _ in .status(500) }
         home.web.serve(Self.indexPath) { _ in .status(401, body: "{\"description\":\"Invalid API key\"}") }
-        let (daemon, client) = try await start(index: true)
+        let (_, client) = try await start(index: true)
         let failure = try #require(await client.failure(of: .search(term: "tide", limit: 10)))
         #expect(failure.kind == .failed && failure.errorNumber == EIO)
         #expect(
@@ -126,24 +121,22 @@ extension FoundShowTests {
         #expect(failure.message.contains("; Podcast Index: the server answered 401: it refuses the API key"))
         #expect(!failure.message.contains("SECRET"))
         #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
     }
 
     @Test func unreachableAndSilentCataloguesHaveDifferentErrors() async throws {
         let gate = Gate(heldAt: 0)
         answer([], [.holdHead(gate)])
-        let (daemon, client) = try await start { $0.searchTimeout = .seconds(1) }
+        let (_, client) = try await start { $0.searchTimeout = .seconds(1) }
         let late = try #require(await client.failure(of: .searchFolder(term: "tide")))
         #expect(late.errorNumber == ETIMEDOUT && late.message.hasSuffix("iTunes: no answer within 1 s"))
         home.web.stop()
         let away = try #require(await client.failure(of: .searchFolder(term: "tide")))
         #expect(away.errorNumber == EHOSTUNREACH && away.message.contains("iTunes: "))
-        await daemon.stop()
     }
 
     @Test(arguments: ["", "   ", String(repeating: "x", count: 201), "\u{0}"])
     func unusableTermsAndLimitsAreRefused(term: String) async throws {
-        let (daemon, client) = try await start()
+        let (_, client) = try await start()
         for command in [Command.search(term: term, limit: 10), .searchFolder(term: term)] {
             let failure = try #require(await client.failure(of: command))
             #expect(failure.kind == .usage && failure.errorNumber == EINVAL)
@@ -151,7 +144,6 @@ extension FoundShowTests {
         #expect(await client.failure(of: .search(term: "x", limit: 0))?.kind == .usage)
         #expect(await client.failure(of: .search(term: "x", limit: 201))?.kind == .usage)
         #expect(searches() == 0)
-        await daemon.stop()
     }
 
     @Test(arguments: [
@@ -159,10 +151,9 @@ extension FoundShowTests {
     ])
     func anUnusableAnswerIsAnError(text: String) async throws {
         home.web.serve("/itunes", Resource(text: text, contentType: "text/html"))
-        let (daemon, client) = try await start()
+        let (_, client) = try await start()
         let failure = try #require(await client.failure(of: .searchFolder(term: "tide")))
         #expect(failure.errorNumber == EIO && failure.message.contains("iTunes: "))
-        await daemon.stop()
     }
 
     @Test func hostileResultsBecomeHarmlessFolders() async throws {
@@ -181,6 +172,5 @@ extension FoundShowTests {
             #expect(try daemon.library.isEphemeral(podcast: folder.podcast))
         }
         #expect(found.map(\.name).suffix(2) == ["x", "X (2)"])
-        await daemon.stop()
     }
 }

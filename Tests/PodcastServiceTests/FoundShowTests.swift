@@ -8,10 +8,8 @@ import TestSupport
 import Testing
 import Transfers
 
-struct FoundShowTests {
-    let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct FoundShowTests {
+    let home = ServiceHome()
 
     typealias Show = CatalogueAnswers.Show
 
@@ -82,7 +80,6 @@ struct FoundShowTests {
         #expect(podcast.name == "Tides" && podcast.title == "My Tides" && podcast.ephemeral)
         #expect(try daemon.library.podcasts().isEmpty)
         #expect(await client.failure(of: .fetchShow(podcast: 999))?.errorNumber == ENOENT)
-        await daemon.stop()
     }
 
     @Test(arguments: [(404, ENODATA), (403, EACCES), (500, EIO)] as [(Int, Int32)])
@@ -96,7 +93,6 @@ struct FoundShowTests {
         #expect(failure.errorNumber == number && failure.message.contains("\(status)"))
         #expect(try daemon.library.podcast(id: id)?.error?.contains("\(status)") == true)
         #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
     }
 
     @Test func knownEpisodesAreListedWhenTheFeedFails() async throws {
@@ -108,7 +104,6 @@ struct FoundShowTests {
         #expect(try await client.perform(.fetchShow(podcast: id)) == .done)
         #expect(searches("/feed.xml") == 2)
         #expect(try daemon.library.episodes(of: id).count == 2)
-        await daemon.stop()
     }
 
     /// The first page of a paged feed says nothing about episodes that have moved to the second one.
@@ -127,17 +122,15 @@ struct FoundShowTests {
         #expect(try await client.perform(.fetchShow(podcast: id)) == .done)
         let episodes = try daemon.library.episodes(of: id)
         #expect(episodes.count == 5 && episodes.allSatisfy(\.listed))
-        await daemon.stop()
     }
 
     @Test func aPageInPlaceOfAFeedIsAnError() async throws {
         home.web.serve("/feed.xml", Resource(text: "<html><body>Hi</body></html>", contentType: "text/html"))
         answer([Show("Page", url: home.web.url("/feed.xml"))])
-        let (daemon, client) = try await start()
+        let (_, client) = try await start()
         let id = try #require(try await folders("tide", client).first).podcast
         let failure = try #require(await client.failure(of: .fetchShow(podcast: id)))
         #expect(failure.errorNumber == EIO && failure.message.contains("web page"))
-        await daemon.stop()
     }
 
     @Test func subscribingKeepsIdentifiersAndCachedFiles() async throws {
@@ -159,7 +152,6 @@ struct FoundShowTests {
         // The next daemon does not remove the cached file at its start.
         let (second, _) = try await start()
         #expect(try second.library.episode(id: episode)?.complete == true && home.cacheFiles.count == 1)
-        await second.stop()
     }
 
     // MARK: Cleanup
@@ -189,7 +181,6 @@ struct FoundShowTests {
         _ = try await client.open(episode)
         let grant = try await client.read(episode, 0..<1_000, generation: 2)
         #expect(grant.generation == 2 && grant.present.covers(0..<1_000))
-        await daemon.stop()
     }
 
     @Test func aDownloadIsCancelledWhenItsLastReaderDisconnects() async throws {
@@ -211,7 +202,6 @@ struct FoundShowTests {
         try await waitUntil(description: "no task is listed") { try await client.tasks().isEmpty }
         #expect(try daemon.library.downloads().isEmpty)
         gate.open()
-        await daemon.stop()
     }
 
     @Test func filesLeftByAnEarlierDaemonAreRemovedAtTheStart() async throws {
@@ -238,7 +228,6 @@ struct FoundShowTests {
         mount.close(episodes[1])
         try await waitUntil(description: "the file is removed") { home.cacheFiles.count == 1 }
         #expect(try second.library.rendition(of: episodes[0]) != nil)
-        await second.stop()
     }
 
     @Test func resultsAreRemovedADayAfterTheirLastUse() async throws {
@@ -269,7 +258,6 @@ struct FoundShowTests {
         #expect(try ids.map { try daemon.library.podcast(id: $0) != nil } == [false, true, true])
         await daemon.service.purgeEphemeral(at: now + 2 * 86_500)
         #expect(try ids.map { try daemon.library.podcast(id: $0) != nil } == [false, false, false])
-        await daemon.stop()
     }
 }
 

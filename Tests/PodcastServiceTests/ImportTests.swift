@@ -5,10 +5,8 @@ import PodcastService
 import TestSupport
 import Testing
 
-struct ImportTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct ImportTests {
+    private let home = ServiceHome()
 
     private func add(_ path: String, title: String? = nil, to client: ServiceClient) async throws -> ImportResult {
         let item = ImportItem(url: home.web.url(path), title: title, link: "https://site.example/")
@@ -19,18 +17,15 @@ struct ImportTests {
     @Test func namesComeFromTheFeedUnlessItHasNone() async throws {
         home.publish("Feed's", path: "/a.xml")
         home.publish("", path: "/b.xml")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         #expect(try await add("/a.xml", title: "List's", to: client) == .added(name: "Feed's", episodes: 1))
         #expect(try await add("/b.xml", title: "List's", to: client) == .added(name: "List's", episodes: 1))
         #expect(try daemon.library.podcast(named: "List's")?.title == "List's")
-        await daemon.stop()
     }
 
     @Test func subscribedShowsAreNotFetchedAgain() async throws {
         home.publish("Show", path: "/a.xml")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await client.subscribe(home.web.url("/a.xml"))
         let before = home.web.requests.count
         #expect(try await add("/a.xml", to: client) == .known(name: "Show"))
@@ -42,7 +37,6 @@ struct ImportTests {
         home.web.serve("/moved") { _ in .redirect(to: "/a.xml") }
         #expect(try await add("/moved", to: client) == .known(name: "Show"))
         #expect(try daemon.library.podcasts().count == 1)
-        await daemon.stop()
     }
 
     @Test func aShowWhoseFeedFailsIsKept() async throws {
@@ -50,8 +44,7 @@ struct ImportTests {
         home.web.serve("/broken.xml") { _ in .reset(after: 0) }
         home.web.serve("/page.xml", Resource(text: "<html><body>maintenance</body></html>", contentType: "text/html"))
         home.web.serve("/empty.xml", Resource(text: FeedBuilder(title: "Empty").text))
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         for path in ["/down.xml", "/missing.xml", "/broken.xml", "/page.xml", "/empty.xml"] {
             guard case .kept(let name, let error) = try await add(path, title: "My \(path.dropFirst())", to: client)
             else {
@@ -66,18 +59,16 @@ struct ImportTests {
         // A refresh adds the episodes; the name remains.
         home.publish("Other title", episodes: 3, path: "/down.xml")
         let id = try #require(try daemon.library.podcast(named: "My down.xml")).id
-        let results = try await client.perform(.refresh(podcasts: [id]), \.refreshed)
+        let results = try await client.refresh(id)
         #expect(results == [RefreshResult(name: "My down.xml", added: 3)])
         let podcast = try #require(try daemon.library.podcast(id: id))
         #expect(podcast.state == Podcast.active && podcast.title == "Other title" && podcast.episodes == 3)
-        await daemon.stop()
     }
 
     @Test func theFirstEpisodesOfAKeptShowRunNoHook() async throws {
         let marks = home.directory.file("marks")
         home.web.serve("/feed.xml") { _ in .status(500) }
-        let daemon = try await home.start { $0.onNewEpisode = "echo \"$PODFS_TITLE\" >> \(marks)" }
-        let client = try await daemon.connect()
+        let (_, client) = try await home.connect { $0.onNewEpisode = "echo \"$PODFS_TITLE\" >> \(marks)" }
         _ = try await add("/feed.xml", title: "Show", to: client)
         home.publish("Show", episodes: 2)
         _ = try await client.perform(.refresh(podcasts: []))
@@ -86,14 +77,12 @@ struct ImportTests {
         try await waitUntil(description: "the hook has run for the third episode") {
             (try? String(contentsOfFile: marks, encoding: .utf8)) == "Episode 3\n"
         }
-        await daemon.stop()
     }
 
     @Test func blogsGoneFeedsAndFileAddressesAreRefused() async throws {
         home.web.serve("/blog.xml", Resource(text: FeedBuilder(title: "Blog", items: [.init(title: "a")]).text))
         home.web.serve("/gone.xml") { _ in .status(410) }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         for (path, says) in [("/blog.xml", "enclosure"), ("/gone.xml", "410")] {
             guard case .refused(let error) = try await add(path, to: client) else {
                 Issue.record("\(path) was not refused")
@@ -106,20 +95,17 @@ struct ImportTests {
             try await client.perform(.importShow(file))
                 == .imported(.refused(error: "file:///etc/passwd is not http or https")))
         #expect(try daemon.library.podcasts().isEmpty)
-        await daemon.stop()
     }
 
     @Test func a410AfterATemporaryRedirectKeepsTheShow() async throws {
         home.web.serve("/feed.xml") { _ in .redirect(to: "/cdn.xml", status: 302) }
         home.web.serve("/cdn.xml") { _ in .status(410) }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         guard case .kept(name: "Show", _) = try await add("/feed.xml", title: "Show", to: client) else {
             Issue.record("not kept")
             return
         }
         #expect(try daemon.library.refreshSubjects(dueAt: .max).count == 1)
-        await daemon.stop()
     }
 
     @Test func aHostIsAskedForTwoFeedsAtATime() async throws {
@@ -129,8 +115,7 @@ struct ImportTests {
             let text = FeedBuilder.show("Show \(number)", episodes: 1) { _ in "http://127.0.0.1:9/x.mp3" }.text
             home.web.serve("/\(number).xml", Resource(text: text)) { _ in .holdHead(gate) }
         }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         let web = home.web
         try await withThrowingTaskGroup(of: ImportResult.self) { group in
             for number in 1...6 { group.addTask { try await self.add("/\(number).xml", to: client) } }
@@ -142,14 +127,12 @@ struct ImportTests {
         }
         #expect(web.peakConcurrentRequests == 2)
         #expect(try daemon.library.podcasts().count == 6)
-        await daemon.stop()
     }
 
     @Test func aHostThatAnswers429ReceivesNoFurtherRequest() async throws {
         home.web.serve("/1.xml") { _ in .status(429) }
         home.publish("Two", path: "/2.xml")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         guard case .kept(name: "One", _) = try await add("/1.xml", title: "One", to: client),
             case .kept(name: "Two of the list", let error) = try await add(
                 "/2.xml", title: "Two of the list", to: client)
@@ -160,25 +143,22 @@ struct ImportTests {
         #expect(error.contains("fewer requests"))
         #expect(home.web.requests.map(\.path) == ["/1.xml"])
         #expect(try daemon.library.podcasts().map(\.httpStatus) == [429, 429])
-        await daemon.stop()
     }
 
     @Test func theRetryAfterOfA429DelaysTheHostAndTheShow() async throws {
         home.web.serve("/1.xml") { _ in .retryAfter("7200", status: 429) }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         guard case .kept(name: "One", _) = try await add("/1.xml", title: "One", to: client) else {
             Issue.record("not kept")
             return
         }
         let show = try #require(try daemon.library.podcast(named: "One"))
         #expect(try #require(show.nextRefresh) > Int64(Date().timeIntervalSince1970) + 7_000)
-        let results = try await client.perform(.refresh(podcasts: [show.id]), \.refreshed)
+        let results = try await client.refresh(show.id)
         let error = try #require(results.first?.error)
         #expect(error.contains("accepts no requests"))
         #expect(error.split(separator: " ").contains { Int($0) ?? 0 > 7_000 }, "\(error)")
         #expect(home.web.requests.map(\.path) == ["/1.xml"])
-        await daemon.stop()
     }
 
     @Test func aDisconnectCancelsTheClientsWaitingImports() async throws {
@@ -187,8 +167,7 @@ struct ImportTests {
             let text = FeedBuilder.show("Show \(number)", episodes: 30) { _ in "http://127.0.0.1:9/x.mp3" }.text
             home.web.serve("/\(number).xml", Resource(text: text)) { _ in .holdHead(gate) }
         }
-        let daemon = try await home.start { $0.idleExit = .zero }
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect { $0.idleExit = .zero }
         let other = try await daemon.connect()
         for number in 1...5 {
             client.connection.send(
@@ -207,6 +186,5 @@ struct ImportTests {
         let podcasts = try daemon.library.podcasts()
         #expect(podcasts.count == 2 && podcasts.allSatisfy { $0.episodes == 30 && $0.state == Podcast.active })
         #expect(home.web.requests.count == 2)
-        await daemon.stop()
     }
 }

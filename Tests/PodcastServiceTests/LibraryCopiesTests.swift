@@ -6,9 +6,9 @@ import Testing
 
 @testable import PodcastService
 
-struct LibraryCopiesTests {
+@Suite(.stopsDaemons) struct LibraryCopiesTests {
     @Test func theFirstBackupIsScheduledByTheServiceClock() async throws {
-        let home = try ServiceHome()
+        let home = ServiceHome()
         home.publish()
         let first = try await home.start()
         try await first.connect().subscribe(home.web.url("/feed.xml"))
@@ -17,6 +17,5 @@ struct LibraryCopiesTests {
         let clock = WallTime.now + .seconds(7 * 86_400)
         let second = try await home.start { $0.wallClock = { clock } }
         #expect(await second.service.refresher.copies.next == clock + BackupSchedule.delay)
-        await second.stop()
     }
 }

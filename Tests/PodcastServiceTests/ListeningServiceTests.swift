@@ -7,17 +7,13 @@ import Testing
 import Transfers
 
 /// Tests of the reports that players send to a daemon while they play an episode.
-@Suite struct ListeningServiceTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct ListeningServiceTests {
+    private let home = ServiceHome()
 
     @Test func reportsAreStoredAndSentAsEventsAndRunTheHook() async throws {
         home.publish("Show")
         let output = home.directory.file("played")
-        let daemon = try await home.start { $0.onPlayed = "echo \"$PODFS_ID\" >> '\(output)'" }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe { $0.onPlayed = "echo \"$PODFS_ID\" >> '\(output)'" }
         let id = try daemon.episode().id
         func report(_ phase: ListeningReport.Phase, _ position: Double) async throws -> Reply {
             try await client.perform(
@@ -49,15 +45,12 @@ import Transfers
         #expect(
             try await client.perform(.setShowPlayed(podcast: daemon.episode().podcast, true))
                 == .acted(count: 1, problems: []))
-        await daemon.stop()
     }
 
     /// A client need not wait for a reply before it sends the next command.
     @Test func commandsOfAConnectionBeginInTheirOrder() async throws {
         home.publish()
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         for _ in 0..<50 {
             for position in 1...40 {
@@ -66,14 +59,11 @@ import Transfers
             try await client.perform(.setPosition(episode: id, seconds: 41))
             #expect(try daemon.episode().position == 41)
         }
-        await daemon.stop()
     }
 
     @Test func markingAShowSelectsTheNextAutomaticDownload() async throws {
         home.publish(episodes: 3)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let show = try daemon.episode().podcast
         try await client.perform(.setShowPlayed(podcast: show, true))
         try await client.perform(
@@ -82,6 +72,5 @@ import Transfers
         let reply = try await client.perform(.setShowPlayed(podcast: show, false))
         #expect(reply == .acted(count: 3, problems: []))
         try await client.completion(of: try daemon.episode(1).id)
-        await daemon.stop()
     }
 }

@@ -7,8 +7,8 @@ import Testing
 import Transfers
 
 /// Passwords from `~/.netrc`, which are sent only to the origin of the subscription.
-struct NetrcTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct NetrcTests {
+    private let home = ServiceHome()
     /// A server on the same host at another port.
     private let other = HTTPTestServer()
     /// base64 of `me:hush`.
@@ -16,14 +16,12 @@ struct NetrcTests {
     private static let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 500)
 
     init() throws {
-        home = try ServiceHome()
         try other.start()
     }
 
     private func start() async throws -> (RunningService, ServiceClient) {
         let netrc = try home.directory.write("netrc", text: "machine 127.0.0.1 login me password hush\n")
-        let daemon = try await home.start { $0.netrcFile = netrc }
-        return (daemon, try await daemon.connect())
+        return try await home.connect { $0.netrcFile = netrc }
     }
 
     private func fields(_ server: HTTPTestServer) -> [String?] { server.requests.map { $0.headers["Authorization"] } }
@@ -66,12 +64,11 @@ struct NetrcTests {
                 continue
             }
         }
-        let results = try await client.perform(.refresh(podcasts: [show]), \.refreshed)
+        let results = try await client.refresh(show)
         #expect(results.allSatisfy { $0.error == nil })
         #expect(fields(home.web).allSatisfy { $0 == field })
         #expect(Set(other.requests.map(\.path)).isSuperset(of: ["/2.mp3", "/cover.jpg", "/c.json", "/page2.xml"]))
         #expect(fields(other).allSatisfy { $0 == nil }, "another port is another origin")
-        await daemon.stop()
     }
 
     @Test func aMovedFeedGetsNoPassword() async throws {
@@ -90,7 +87,6 @@ struct NetrcTests {
         _ = try await client.perform(.unsubscribe(podcast: show.id))
         try await client.subscribe(away)
         #expect(fields(other).last == field)
-        await daemon.stop()
     }
 
     @Test(arguments: ["\n", "\r\n"])

@@ -1,22 +1,22 @@
 import Foundation
 import Glibc
-import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
 import Transfers
 
+@testable import PodcastLibrary
+
 /// Tests of which addresses a feed may link or redirect to, depending on where the feed itself came from. The service
 /// is configured to treat `home.web` (127.0.0.1) as a host on the internet.
-struct ReachTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct ReachTests {
+    private let home = ServiceHome()
     /// A server on 127.0.0.2, which the service treats as an address on this computer (loopback).
     private let inside = HTTPTestServer(address: "127.0.0.2")
     private static let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 500)
 
     init() throws {
-        home = try ServiceHome()
         try inside.start()
         inside.serve("/1.mp3", Resource(home.content(1), etag: "\"1\""))
         for path in ["/cover.jpg", "/art.jpg"] {
@@ -85,7 +85,6 @@ struct ReachTests {
         #expect(failed.task?.error?.contains("transfers.allow_private") == true)
         _ = try await client.perform(.refresh(podcasts: [show.id]))
         #expect(inside.connectionsAccepted == 0)
-        await daemon.stop()
     }
 
     @Test func anExceptionAllowsTheAddress() async throws {
@@ -94,7 +93,6 @@ struct ReachTests {
         try await client.subscribe(home.web.url("/feed.xml"))
         _ = try await client.open(try daemon.episode().id)
         _ = try await client.perform(.asset(.vtt, id: try daemon.episode().id.rawValue))
-        await daemon.stop()
     }
 
     /// A feed that was last fetched from this computer may lead to addresses on this computer. A feed that was last
@@ -122,7 +120,6 @@ struct ReachTests {
         #expect(
             try daemon.library.showAccess(of: show.id)
                 == ShowAccess(url: moved, givenURL: here, reach: .public, space: .public))
-        await daemon.stop()
     }
 
     /// After the subscription, the feed's host name resolves to an address on this computer. The next refresh is
@@ -144,14 +141,13 @@ struct ReachTests {
         try trap.start(on: port)
         try home.directory.write("address", text: "127.0.0.2")
         home.web.stop()
-        let results = try await client.perform(.refresh(podcasts: [show.id]), \.refreshed)
+        let results = try await client.refresh(show.id)
         #expect(
             results.first?.error?
                 .contains("feed.example is on this computer, but the address that led to it is not") == true,
             "\(results)")
         #expect(trap.connectionsAccepted == 0)
         #expect(try daemon.library.showAccess(of: show.id)?.space == .public)
-        await daemon.stop()
     }
 
     /// A feed URL from an internet catalogue was not typed by the user, so it may not lead to a local address.
@@ -171,6 +167,5 @@ struct ReachTests {
         // Subscribing to the URL in the search result is refused too.
         #expect(await client.failure(of: .subscribe(url: inside.url("/feed.xml"), name: nil)) != nil)
         #expect(inside.connectionsAccepted == 0)
-        await daemon.stop()
     }
 }

@@ -8,10 +8,8 @@ import Testing
 @testable import PodcastService
 @testable import Transfers
 
-struct ReadingTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct ReadingTests {
+    private let home = ServiceHome()
 
     /// Publishes the show. The response for the first episode stalls after 1,000 bytes, and ends when the daemon closes
     /// the connection.
@@ -22,15 +20,6 @@ struct ReadingTests {
     }
 
     /// Starts a daemon, subscribes to the show at `/feed.xml`, and connects a client.
-    private func start(
-        _ change: (inout ServiceConfiguration) -> Void = { _ in }
-    ) async throws -> (RunningService, ServiceClient) {
-        let daemon = try await home.start(change)
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
-        return (daemon, client)
-    }
-
     private func failure(
         _ client: ServiceClient, _ kind: Frame.Kind, _ payload: [UInt8]
     ) async -> Failure? {
@@ -42,14 +31,13 @@ struct ReadingTests {
     /// The episode's size is known, so the open needs no request, and the engine reports no event.
     @Test func anOpenWithoutAnEngineEventIsRecorded() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         try daemon.library.confirm(episode: id, size: 200_000, now: 1)
         #expect(try daemon.library.entry(id: id)?.lastOpened == nil)
         #expect(try await client.open(id).total == 200_000)
         try await waitUntil { try daemon.library.entry(id: id)?.lastOpened != nil }
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
-        await daemon.stop()
     }
 
     @Test func anOpenConfirmsTheSizeByOneRequestAndNoTask() async throws {
@@ -57,9 +45,9 @@ struct ReadingTests {
         // The feed announces a wrong size of the episode.
         let feed = FeedBuilder.show("Show", episodes: 1, length: 77_777) { _ in self.home.web.url("/feed-1.mp3") }
         home.web.serve("/feed.xml", Resource(text: feed.text))
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let episode = try daemon.episode()
-        #expect(episode.size == EpisodeSize(confirmed: nil, length: 77_777, duration: nil, isVideo: false))
+        #expect(episode.size == EpisodeSize(confirmed: nil, length: 77_777, duration: nil, type: nil, name: ""))
         let grant = try await client.open(episode.id)
         #expect(grant.generation == 1 && grant.total == 300_000)
         // The library records the size a moment later.
@@ -74,12 +62,11 @@ struct ReadingTests {
         client.close(episode.id)
         try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
         #expect(try daemon.episode().cachedBytes == 0)
-        await daemon.stop()
     }
 
     @Test func theFirstReadContinuesTheOpensResponse() async throws {
         home.publish(size: 300_000)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         _ = try await client.open(id)
         let grant = try await client.read(id, 0..<100_000)
@@ -88,12 +75,11 @@ struct ReadingTests {
         #expect(home.content(1, size: 300_000).matches(try home.bytes(of: file, in: 0..<100_000)))
         try await client.completion(of: id)
         #expect(home.web.requests(for: "/feed-1.mp3").count == 1)
-        await daemon.stop()
     }
 
     @Test func aDisconnectClosesTheClientsEpisodes() async throws {
         publishHeld()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         let other = try await daemon.connect()
         _ = try await other.open(id)
@@ -101,12 +87,11 @@ struct ReadingTests {
         other.connection.close()
         try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
         #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
     }
 
     @Test func aCancelAfterTheGrantClosesTheOpen() async throws {
         publishHeld()
-        let (daemon, _) = try await start()
+        let (daemon, _) = try await home.subscribe()
         let id = try daemon.episode().id
         let client = try RawClient(home.paths.socket)
         client.send(.open, number: 5, OpenRequest(episode: id, kind: .player).payload)
@@ -114,12 +99,11 @@ struct ReadingTests {
         client.send(.cancel, number: 5)
         try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
         client.end()
-        await daemon.stop()
     }
 
     @Test func eachCloseReleasesOneOpenOfItsClient() async throws {
         publishHeld()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         // A close by a client that has not opened the episode does not end another client's open.
         let other = try await daemon.connect()
@@ -137,14 +121,13 @@ struct ReadingTests {
         #expect(handles == 1)
         client.close(id)
         try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
-        await daemon.stop()
     }
 
     @Test(arguments: [(404, ENODATA), (410, ENODATA), (401, EACCES), (403, EACCES)])
     func anOpenReportsTheErrorOfTheResponseHead(status: Int, number: Int32) async throws {
         home.publish()
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(status) })
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         let failure = await failure(client, .open, OpenRequest(episode: id, kind: .player).payload)
         #expect(failure?.errorNumber == number)
@@ -153,14 +136,13 @@ struct ReadingTests {
         #expect(event.task?.error == failure?.message && event.task?.state == .failed && event.task?.id == nil)
         #expect(try daemon.library.downloads().isEmpty)
         #expect(home.cacheFiles.isEmpty)
-        await daemon.stop()
     }
 
     // MARK: Reading
 
     @Test func aReadReturnsItsBytesAndDownloadsTheWholeFile() async throws {
         home.publish(episodes: 3, size: 700_001)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let watcher = try await daemon.connect()
         let episode = try daemon.episode(2)
         let content = home.content(2, size: 700_001)
@@ -188,12 +170,11 @@ struct ReadingTests {
         #expect(again.file == file && again.present.covers(0..<700_001))
         let sequences = client.events.entries.map(\.sequence)
         #expect(sequences == sequences.sorted() && Set(sequences).count == sequences.count)
-        await daemon.stop()
     }
 
     @Test func readersOfManyEpisodesAndClientsGetTheirOwnBytes() async throws {
         home.publish(episodes: 8, size: 150_000)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let others = [client, try await daemon.connect(), try await daemon.connect()]
         let home = home
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -212,18 +193,16 @@ struct ReadingTests {
         }
         for number in 1...8 { try await client.completion(of: try daemon.episode(number).id) }
         #expect(home.cacheFiles.count == 8)
-        await daemon.stop()
     }
 
     @Test func aReadOfAnotherGenerationIsStale() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         for generation in [0, 2, 99] {
             let request = ReadRequest(episode: id, generation: generation, range: 0..<10)
             #expect(await failure(client, .read, request.payload)?.errorNumber == ESTALE)
         }
-        await daemon.stop()
     }
 
     @Test func aNewGenerationIsInTheLibraryBeforeItIsReported() async throws {
@@ -233,27 +212,25 @@ struct ReadingTests {
             let new = Resource(TestContent(seed: 99, size: 300_000), etag: "\"new\"")
             home.web.serve("/feed-\(number).mp3", old) { $0.index == 0 ? .close(after: 150_000) : .resource(new) }
         }
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         for number in 1...8 {
             let request = ReadRequest(episode: try daemon.episode(number).id, generation: 1, range: 0..<300_000)
             #expect(await failure(client, .read, request.payload)?.errorNumber == ESTALE)
             #expect(try daemon.episode(number).generation == 2)
         }
-        await daemon.stop()
     }
 
     @Test func anUnknownEpisodeIsMissing() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (_, client) = try await home.subscribe()
         let request = ReadRequest(episode: 999, generation: 1, range: 0..<10)
         #expect(await failure(client, .read, request.payload)?.errorNumber == ENODATA)
         #expect(await failure(client, .open, OpenRequest(episode: 999, kind: .player).payload)?.errorNumber == ENODATA)
-        await daemon.stop()
     }
 
     @Test func malformedMessagesAreAnsweredWithFailures() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (_, client) = try await home.subscribe()
         let backwards = [UInt8](repeating: 0, count: 16) + [9, 0, 0, 0, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 8)
         #expect(await failure(client, .read, [1, 2])?.message == "malformed read")
         #expect(await failure(client, .read, backwards)?.message == "malformed read")
@@ -263,14 +240,13 @@ struct ReadingTests {
         client.connection.post(.close, [1])
         client.connection.post(.cancel, number: 77)
         #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
     }
 
     @Test func aDisconnectWithPendingReadsDoesNotDisturbTheDaemon() async throws {
         home.publish(size: 500_000)
         let gate = Gate(heldAt: 100_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 500_000), etag: "\"m1\"")) { _ in .hold(gate) }
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         let leaving = try RawClient(home.paths.socket)
         for number in 1...40 as ClosedRange<UInt32> {
@@ -284,14 +260,13 @@ struct ReadingTests {
         #expect(grant.present.covers(0..<50_000))
         gate.open()
         try await client.completion(of: id)
-        await daemon.stop()
     }
 
     @Test func aCancelledReadGetsNoAnswer() async throws {
         home.publish(size: 500_000)
         let gate = Gate(heldAt: 100_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 500_000), etag: "\"m1\"")) { _ in .hold(gate) }
-        let (daemon, watcher) = try await start()
+        let (daemon, watcher) = try await home.subscribe()
         let id = try daemon.episode().id
         let client = try RawClient(home.paths.socket)
         for number in 1...2 as ClosedRange<UInt32> {
@@ -308,7 +283,6 @@ struct ReadingTests {
         client.send(.command, number: 4, WireJSON.encode(Command.tasks))
         #expect(try await client.next()?.number == 4)
         client.end()
-        await daemon.stop()
     }
 
     // MARK: Other renditions
@@ -319,7 +293,7 @@ struct ReadingTests {
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"old\"")) { _ in
             .hold(gate).reset(after: 200_000)
         }
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         let old = try #require(try await client.read(id, 0..<100_000).file)
         let new = TestContent(seed: 99, size: 650_000)
@@ -336,19 +310,17 @@ struct ReadingTests {
         let stale = ReadRequest(episode: id, generation: 1, range: 0..<10)
         #expect(await failure(client, .read, stale.payload)?.errorNumber == ESTALE)
         try await waitUntil { home.cacheFiles == [file] }
-        await daemon.stop()
     }
 
     @Test func aPageInPlaceOfTheMediaIsNotStored() async throws {
         home.publish()
         home.web.serve("/feed-1.mp3", Resource(text: "<html>log in</html>", contentType: "text/html"))
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         let request = ReadRequest(episode: id, generation: 1, range: 0..<10)
         let failure = await failure(client, .read, request.payload)
         #expect(failure?.errorNumber == EIO)
         #expect(failure?.message.contains("a web page") == true)
         #expect(home.cacheFiles.isEmpty)
-        await daemon.stop()
     }
 }

@@ -13,10 +13,8 @@ import Transfers
 
 /// Refreshes of many feeds. The daemon records all unchanged feeds in one transaction, and stores all new shows that
 /// arrive together in one transaction.
-struct RefreshBatchTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct RefreshBatchTests {
+    private let home = ServiceHome()
 
     /// Subscribes to `count` shows whose feeds do not change.
     private func subscribe(_ count: Int, with client: ServiceClient) async throws {
@@ -41,11 +39,6 @@ struct RefreshBatchTests {
         } else {
             home.web.serve("/\(number).xml", resource)
         }
-    }
-
-    private func refresh(_ client: ServiceClient, _ podcasts: ShowID...) async throws -> [RefreshResult] {
-        let results = try await client.perform(.refresh(podcasts: podcasts), \.refreshed)
-        return results
     }
 
     private func show(_ number: Int, of daemon: RunningService) throws -> Podcast {
@@ -79,7 +72,7 @@ struct RefreshBatchTests {
         try await subscribe(150, with: client)
         #expect(try await client.perform(.watch) == .done)
         let before = home.web.requests.count
-        let results = try await refresh(client)
+        let results = try await client.refresh()
         #expect(results.count == 150 && results.allSatisfy { $0.error == nil && $0.added == 0 })
         let podcasts = try library.podcasts()
         #expect(podcasts.allSatisfy { $0.httpStatus == 304 && $0.nextRefresh != nil && $0.etag != nil })
@@ -87,26 +80,22 @@ struct RefreshBatchTests {
         try await waitUntil(description: "every refresh has ended") { statuses.withLock { $0.count } == 150 }
         #expect(statuses.withLock { $0.allSatisfy { $0 == 304 } })
         #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
     }
 
     @Test func aRejectedRefreshDoesNotPreventTheOthers() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(40, with: client)
         try forbid("BEFORE UPDATE ON podcast WHEN old.name = 'Show 7' AND new.http_status = 304")
-        let results = try await refresh(client)
+        let results = try await client.refresh()
         #expect(results.filter { $0.error != nil }.map(\.name) == ["Show 7"])
         #expect(results.first { $0.name == "Show 7" }?.error?.contains("forbidden") == true)
         for podcast in try daemon.library.podcasts() {
             #expect(podcast.httpStatus == (podcast.name == "Show 7" ? 200 : 304))
         }
-        await daemon.stop()
     }
 
     @Test func refreshesThatCannotBeRecordedAreNotRepeatedAtOnce() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(2, with: client)
         try execute("UPDATE podcast SET next_refresh = 1")
         try forbid("BEFORE UPDATE ON podcast")
@@ -119,35 +108,31 @@ struct RefreshBatchTests {
         try await waitUntil(description: "both feeds were fetched") { home.web.requests.count >= 4 }
         #expect(home.web.requests.count == 4)
         try execute("DROP TRIGGER forbid")
-        #expect(try await refresh(client).allSatisfy { $0.error == nil })
+        #expect(try await client.refresh().allSatisfy { $0.error == nil })
         #expect(try daemon.library.podcasts().allSatisfy { $0.httpStatus == 304 })
         #expect(await daemon.service.refresher.recordingBackoff.until == nil)
-        await daemon.stop()
     }
 
     @Test func aFailedQueryIsReportedOnlyForTheShowsThatNeedIt() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(2, with: client)
         let episode = try #require(try daemon.library.entries(of: try show(1, of: daemon).id).first).id
         _ = try daemon.library.enqueue(episode: episode, session: "", automatic: true, now: 1_000)
         // This makes the query for unwanted automatic downloads fail.
         try execute("ALTER TABLE download RENAME TO hidden")
-        let results = try await refresh(client)
+        let results = try await client.refresh()
         #expect(results.map(\.name) == ["Show 1", "Show 2"])
         #expect(results[0].error?.contains("no such table") == true && results[1].error == nil, "\(results)")
         #expect(try daemon.library.podcasts().map(\.httpStatus) == [304, 304])
-        await daemon.stop()
     }
 
     @Test func anUnsubscribedShowDoesNotPreventTheOthers() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(3, with: client)
         let gate = Gate(heldAt: 0)
         for number in 1...2 { publish(number, behindItsHead: gate) }
         let gone = try show(1, of: daemon).id
-        async let refreshed = refresh(client)
+        async let refreshed = client.refresh()
         try await waitUntil(description: "both feeds are requested") { home.web.requests.count == 5 }
         _ = try await client.perform(.unsubscribe(podcast: gone))
         gate.open()
@@ -155,16 +140,14 @@ struct RefreshBatchTests {
         #expect(results.map(\.name) == ["Show 1", "Show 2", "Show 3"])
         #expect(results.map { $0.error == nil } == [false, true, true])
         #expect(try daemon.library.podcasts().map(\.httpStatus) == [304, 304])
-        await daemon.stop()
     }
 
     @Test func changesWhileAFeedWaitsTakeEffect() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(5, with: client)
         let gate = Gate(heldAt: 0)
         for number in 1...2 { publish(number, behindItsHead: gate) }
-        async let refreshed = refresh(client)
+        async let refreshed = client.refresh()
         try await waitUntil(description: "two more feeds are requested") { home.web.requests.count == 7 }
         #expect(try await client.tasks().map(\.path).sorted() == ["Show 1", "Show 2"])
         _ = try await client.perform(
@@ -179,22 +162,19 @@ struct RefreshBatchTests {
         #expect(home.web.requests(for: "/3.xml").map(\.status) == [200, 304])
         #expect(home.web.requests(for: "/5.xml").count == 1)
         #expect(home.web.peakConcurrentRequests == 2)
-        await daemon.stop()
     }
 
     @Test func anAnswerIsWrittenWhileAnotherIsAwaited() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(2, with: client)
         let gate = Gate(heldAt: 0)
         publish(1, behindItsHead: gate)
-        async let slow = refresh(client, try show(1, of: daemon).id)
+        async let slow = client.refresh(try show(1, of: daemon).id)
         try await waitUntil(description: "the first feed is requested") { home.web.requests.count == 3 }
-        #expect(try await refresh(client, try show(2, of: daemon).id) == [RefreshResult(name: "Show 2", added: 0)])
+        #expect(try await client.refresh(try show(2, of: daemon).id) == [RefreshResult(name: "Show 2", added: 0)])
         #expect(try show(2, of: daemon).httpStatus == 304 && show(1, of: daemon).httpStatus == 200)
         gate.open()
         #expect(try await slow == [RefreshResult(name: "Show 1", added: 0)])
-        await daemon.stop()
     }
 
     /// Returns whether the response with a show's feed has begun. No request is running then, but the feed still
@@ -205,8 +185,7 @@ struct RefreshBatchTests {
     }
 
     @Test func aShowNamedWhileItsFeedArrivesGetsItsOlderPages() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(1, with: client)
         let id = try show(1, of: daemon).id
         var feed = FeedBuilder.show("Show 1", episodes: 3) { "http://127.0.0.1:9/\($0).mp3" }
@@ -217,9 +196,9 @@ struct RefreshBatchTests {
         let text = feed.text
         let gate = Gate(heldAt: text.utf8.count / 2)
         home.web.serve("/1.xml", Resource(text: text, etag: "\"new\"")) { _ in .hold(gate) }
-        async let all = refresh(client)
+        async let all = client.refresh()
         try await waitUntil(description: "the response has begun") { await isReceiving(id, daemon) }
-        async let named = refresh(client, id)
+        async let named = client.refresh(id)
         try await waitUntil(description: "the show is named") {
             await daemon.service.refresher.occasions[id] == .request
         }
@@ -228,12 +207,10 @@ struct RefreshBatchTests {
         #expect(try await named == [RefreshResult(name: "Show 1", added: 2)])
         #expect(home.web.requests(for: "/older.xml").count == 1)
         #expect(await daemon.service.refresher.occasions.isEmpty)
-        await daemon.stop()
     }
 
     @Test func anExitIsNotRecordedAsAFeedsFailure() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(1, with: client)
         let gate = Gate(heldAt: 0)
         publish(1, behindItsHead: gate)
@@ -247,28 +224,24 @@ struct RefreshBatchTests {
     }
 
     @Test func aMissingDocumentAmongManyCausesAnUnconditionalFetch() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(12, with: client)
         unlink("\(home.paths.feeds)/\(try show(9, of: daemon).id).json")
-        #expect(try await refresh(client).allSatisfy { $0.error == nil })
+        #expect(try await client.refresh().allSatisfy { $0.error == nil })
         for number in 1...12 {
             #expect(home.web.requests(for: "/\(number).xml").map(\.status) == [200, number == 9 ? 200 : 304])
         }
-        await daemon.stop()
     }
 
     @Test func aPermanentRedirectMovesAnUnchangedFeed() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await subscribe(2, with: client)
         let text = FeedBuilder.show("Show 1", episodes: 2) { "http://127.0.0.1:9/\($0).mp3" }.text
         home.web.serve("/new.xml", Resource(text: text, etag: "\"1\""))
         home.web.serve("/1.xml") { _ in .redirect(to: "/new.xml", status: 301) }
-        #expect(try await refresh(client).allSatisfy { $0.error == nil && $0.added == 0 })
+        #expect(try await client.refresh().allSatisfy { $0.error == nil && $0.added == 0 })
         #expect(home.web.requests(for: "/new.xml").map(\.status) == [304])
         #expect(try show(1, of: daemon).url == home.web.url("/new.xml"))
-        await daemon.stop()
     }
 
     // MARK: New shows

@@ -7,24 +7,15 @@ import Transfers
 
 @testable import PodcastService
 
-struct RefreshingTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
-
-    private func refresh(_ client: ServiceClient, _ podcasts: ShowID...) async throws -> [RefreshResult] {
-        let results = try await client.perform(.refresh(podcasts: podcasts), \.refreshed)
-        return results
-    }
+@Suite(.stopsDaemons) struct RefreshingTests {
+    private let home = ServiceHome()
 
     @Test func anUnchangedFeedIsRequestedConditionallyAndChangesNothing() async throws {
         home.publish(episodes: 2, etag: "\"f1\"")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let before = try #require(try daemon.library.podcasts().first)
         let events = client.events.entries.count
-        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 0)])
+        #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 0)])
         let requests = home.web.requests(for: "/feed.xml")
         #expect(requests.map(\.status) == [200, 304])
         #expect(requests.last?.headers["If-None-Match"] == "\"f1\"")
@@ -32,19 +23,16 @@ struct RefreshingTests {
         #expect(after.httpStatus == 304 && after.state == "active" && after.etag == "\"f1\"")
         #expect(after.episodes == before.episodes && after.changed == before.changed)
         #expect(!client.events.entries.dropFirst(events).contains { $0.kind == .library })
-        await daemon.stop()
     }
 
     @Test func aNewEpisodeIsAddedAndReported() async throws {
         home.publish(episodes: 2, etag: "\"f1\"")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let podcast = try #require(try daemon.library.podcasts().first)
         let known = try daemon.episode(2)
         let events = client.events.entries.count
         home.publish(episodes: 3, etag: "\"f2\"")
-        #expect(try await refresh(client, podcast.id) == [RefreshResult(name: "Show", added: 1)])
+        #expect(try await client.refresh(podcast.id) == [RefreshResult(name: "Show", added: 1)])
         #expect(try daemon.episode(3).name == "2026-01-03 Episode 3.mp3")
         #expect(try daemon.episode(2) == known)
         let new = client.events.entries.dropFirst(events)
@@ -54,130 +42,113 @@ struct RefreshingTests {
         let reports = new.compactMap(\.task).filter { $0.kind == .refresh }
         #expect(reports.map(\.state) == [.running, .remote] && reports.allSatisfy { ($0.id ?? 0) < 0 })
         #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
     }
 
     @Test func aFeedBeingFetchedIsATask() async throws {
         home.publish(etag: "\"f1\"")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (_, client) = try await home.subscribe()
         let gate = Gate(heldAt: 0)
         home.web.serve("/feed.xml", Resource(text: "x")) { _ in .status(500).holdHead(gate) }
-        async let results = refresh(client)
+        async let results = client.refresh()
         try await gate.waitUntilReached()
         let tasks = try await client.tasks()
         #expect(tasks.map(\.kind) == [.refresh] && tasks.map(\.path) == ["Show"] && tasks.map(\.state) == [.running])
         gate.open()
         #expect(try await results.map(\.added) == [0])
         #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
     }
 
     @Test func aFailureIsRecordedUntilTheFeedIsBack() async throws {
         home.publish(episodes: 2)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         home.web.serve("/feed.xml", behaviour: { _ in .status(500) })
-        let failed = try await refresh(client)
+        let failed = try await client.refresh()
         #expect(failed.count == 1 && failed[0].added == 0 && failed[0].error?.contains("500") == true)
         var podcast = try #require(try daemon.library.podcasts().first)
         #expect(podcast.state == "failed" && podcast.httpStatus == 500 && podcast.error == failed[0].error)
         #expect(podcast.episodes == 2)
         // A web page in place of the feed does not remove the episodes.
         home.web.serve("/feed.xml", Resource(text: "<html><body>parked</body></html>", contentType: "text/html"))
-        #expect(try await refresh(client)[0].error != nil)
+        #expect(try await client.refresh()[0].error != nil)
         #expect(try daemon.library.podcasts().first?.episodes == 2)
         home.publish(episodes: 3)
-        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 1)])
+        #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 1)])
         podcast = try #require(try daemon.library.podcasts().first)
         #expect(podcast.state == "active" && podcast.error == nil)
-        await daemon.stop()
     }
 
     /// A misconfigured cache answers 304 to every request. The show was imported while the server was down, so podfs
     /// has never received its feed, and there is nothing that a 304 could confirm as current.
     @Test func a304ToAnUnconditionalRequestIsAFailure() async throws {
         home.web.serve("/feed.xml") { _ in .status(500) }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         _ = try await client.perform(.importShow(ImportItem(url: home.web.url("/feed.xml"), title: "Show")))
         home.web.serve("/feed.xml") { _ in .status(304) }
-        let results = try await refresh(client)
+        let results = try await client.refresh()
         #expect(results.first?.error?.contains("304 (not modified) to an unconditional request") == true)
         let podcast = try #require(try daemon.library.podcasts().first)
         #expect(podcast.state == "failed" && podcast.httpStatus == 304 && podcast.error == results.first?.error)
         #expect(podcast.lastRefresh == nil)
         home.publish(episodes: 2)
-        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 2)])
-        await daemon.stop()
+        #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 2)])
     }
 
     /// A 410 after a temporary redirect is about the target of the redirect. It does not say that the feed is gone from
     /// its own address.
     @Test func aShowStaysScheduledAfterA410ThatFollowsATemporaryRedirect() async throws {
         home.publish(episodes: 2)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         home.web.serve("/feed.xml") { _ in .redirect(to: "/cdn.xml", status: 302) }
         home.web.serve("/cdn.xml") { _ in .status(410) }
-        let failed = try await refresh(client)
+        let failed = try await client.refresh()
         #expect(failed.first?.error?.contains("410 after a temporary redirect") == true)
         let podcast = try #require(try daemon.library.podcasts().first)
         #expect(podcast.state == "failed" && podcast.httpStatus == 410 && podcast.nextRefresh != nil)
         #expect(try daemon.library.refreshSubjects(dueAt: .max).map(\.id) == [podcast.id])
         home.web.serve("/feed.xml") { _ in .redirect(to: "/cdn.xml", status: 301) }
-        #expect(try await refresh(client).first?.error?.contains("has ended") == true)
+        #expect(try await client.refresh().first?.error?.contains("has ended") == true)
         #expect(try daemon.library.podcasts().first?.state == "gone")
-        await daemon.stop()
     }
 
     @Test func oneFailureDoesNotAffectOtherShows() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (_, client) = try await home.connect()
         for number in 0..<12 {
             home.publish("Show \(number + 10)", path: "/f\(number).xml")
             try await client.subscribe(home.web.url("/f\(number).xml"))
         }
         home.web.remove("/f5.xml")
         home.publish("Show 13", episodes: 4, path: "/f3.xml")
-        let results = try await refresh(client)
+        let results = try await client.refresh()
         #expect(results.map(\.name) == (10..<22).map { "Show \($0)" })
         #expect(results.filter { $0.error != nil }.map(\.name) == ["Show 15"])
         #expect(results.map(\.added).reduce(0, +) == 3)
-        #expect(try await refresh(client, 9_999).isEmpty)
-        await daemon.stop()
+        #expect(try await client.refresh(9_999).isEmpty)
     }
 
     @Test func theHookRunsForNewEpisodes() async throws {
         home.publish(episodes: 1)
         let output = home.directory.file("new")
-        let daemon = try await home.start {
+        let (daemon, client) = try await home.subscribe {
             $0.onNewEpisode = "echo \"$PODFS_ID $PODFS_SHOW/$PODFS_EPISODE: $PODFS_TITLE\" >> '\(output)'"
         }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
         home.publish(episodes: 2)
-        #expect(try await refresh(client).map(\.added) == [1])
+        #expect(try await client.refresh().map(\.added) == [1])
         let id = try daemon.episode(2).id
         try await waitUntil(description: "the hook has run") {
             (try? String(contentsOfFile: output, encoding: .utf8))
                 == "\(id) Show/2026-01-02 Episode 2.mp3: Episode 2\n"
         }
-        await daemon.stop()
     }
 
     /// A feed that changes all its guids has as many new episodes as it has items.
     @Test func aFewHooksRunAtATimeAndNoneIsLost() async throws {
         home.publish(episodes: 1)
         let marks = home.directory.file("marks")
-        let daemon = try await home.start { $0.onNewEpisode = "echo + >> '\(marks)'; sleep 0.02; echo - >> '\(marks)'" }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (_, client) = try await home.subscribe {
+            $0.onNewEpisode = "echo + >> '\(marks)'; sleep 0.02; echo - >> '\(marks)'"
+        }
         home.publish(episodes: 61)
-        #expect(try await refresh(client).map(\.added) == [60])
+        #expect(try await client.refresh().map(\.added) == [60])
         var lines: [Substring] = []
         try await waitUntil(description: "all hooks have run") {
             lines = ((try? String(contentsOfFile: marks, encoding: .utf8)) ?? "").split(separator: "\n")
@@ -189,15 +160,12 @@ struct RefreshingTests {
             most = max(most, running)
         }
         #expect(running == 0 && most <= HookQueue.limit)
-        await daemon.stop()
     }
 
     /// A server that refuses the default user agent refuses it on all pages, and at a new address, too.
     @Test func furtherPagesAndTheNewAddressAreRequestedWithTheShowsUserAgent() async throws {
         home.publish()
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let id = try #require(try daemon.library.podcasts().first?.id)
         try await client.perform(.set(podcast: id, assignments: ["user_agent=Other/1"]))
         let all = FeedBuilder.show("Show", episodes: 2) { home.web.url(home.media($0)) }
@@ -213,9 +181,8 @@ struct RefreshingTests {
         serve("/feed.xml", newest, raw: next + moved)
         serve("/older.xml", all.items.filter { $0.title != "Episode 1" })
         serve("/new.xml", all.items)
-        #expect(try await refresh(client, id) == [RefreshResult(name: "Show", added: 1)])
+        #expect(try await client.refresh(id) == [RefreshResult(name: "Show", added: 1)])
         #expect(home.web.requests(for: "/older.xml").map(\.status) == [200])
         #expect(try daemon.library.podcast(id: id)?.url == home.web.url("/new.xml"))
-        await daemon.stop()
     }
 }

@@ -10,28 +10,12 @@ import Transfers
 @testable import PodcastService
 
 /// Scheduled refreshes, feeds that move, and the consequences of a refresh.
-struct SchedulingTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct SchedulingTests {
+    private let home = ServiceHome()
 
     /// Makes every feed due a second after its refresh.
     private func eager(_ configuration: inout ServiceConfiguration) {
         configuration.schedule = RefreshSchedule(minimum: 1, maximum: 1)
-    }
-
-    private func start(
-        _ change: (inout ServiceConfiguration) -> Void = { _ in }
-    ) async throws -> (RunningService, ServiceClient) {
-        let daemon = try await home.start(change)
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
-        return (daemon, client)
-    }
-
-    private func refresh(_ client: ServiceClient, _ shows: [ShowID] = []) async throws -> [RefreshResult] {
-        let results = try await client.perform(.refresh(podcasts: shows), \.refreshed)
-        return results
     }
 
     private func show(_ daemon: RunningService) throws -> Podcast { try #require(try daemon.library.podcasts().first) }
@@ -40,7 +24,7 @@ struct SchedulingTests {
 
     @Test func aScheduledRefreshAddsNewEpisodes() async throws {
         home.publish(etag: "\"a\"")
-        let (daemon, client) = try await start(eager)
+        let (daemon, client) = try await home.subscribe(eager)
         try await waitUntil(description: "a conditional request is sent automatically") {
             home.web.requests(for: "/feed.xml").contains { $0.headers["if-none-match"] == "\"a\"" }
         }
@@ -48,7 +32,6 @@ struct SchedulingTests {
         try await client.event("of the show") { event in
             event.kind == .library && event.show != nil && (try? daemon.library.podcasts().first?.episodes) == 2
         }
-        await daemon.stop()
     }
 
     @Test func theNextRefreshRespectsTheServersMaxAge() async throws {
@@ -56,63 +39,59 @@ struct SchedulingTests {
         let feed = FeedBuilder.show("Show", episodes: 1) { _ in self.home.web.url("/feed-1.mp3") }
         home.web.serve("/feed.xml", Resource(text: feed.text)) { _ in .header("Cache-Control", "public, max-age=40000")
         }
-        let (daemon, _) = try await start()
+        let (daemon, _) = try await home.subscribe()
         let next = try #require(try show(daemon).nextRefresh)
         let now = Int64(Date().timeIntervalSince1970)
         #expect(next > now + 39_000 && next <= now + 45_000)
-        await daemon.stop()
     }
 
     @Test func aRefusingHostIsNotAskedAgainAndTheErrorSaysSo() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         home.web.serve("/feed.xml", behaviour: { _ in .retryAfter("7200", status: 429) })
-        #expect(try await refresh(client)[0].error?.contains("429") == true)
+        #expect(try await client.refresh()[0].error?.contains("429") == true)
         let requests = home.web.requests.count
-        #expect(try await refresh(client)[0].error?.contains("accepts no requests") == true)
+        #expect(try await client.refresh()[0].error?.contains("accepts no requests") == true)
         #expect(home.web.requests.count == requests)
         let next = try #require(try show(daemon).nextRefresh)
         #expect(next > Int64(Date().timeIntervalSince1970) + 7_000)
-        await daemon.stop()
     }
 
     @Test func aGoneFeedIsNotScheduledAgainAndItsEpisodesStay() async throws {
         home.publish(episodes: 2)
         // The feed is not refreshed on schedule here: otherwise the command could join a scheduled refresh that began
         // before the feed was gone.
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         home.web.serve("/feed.xml", behaviour: { _ in .status(410) })
-        #expect(try await refresh(client)[0].error?.contains("410") == true)
+        #expect(try await client.refresh()[0].error?.contains("410") == true)
         #expect(try show(daemon).state == "gone" && show(daemon).nextRefresh == nil)
         #expect(try daemon.library.refreshSubjects(dueAt: .max).isEmpty)
         #expect(try show(daemon).episodes == 2)
-        await daemon.stop()
     }
 
     // MARK: Moving
 
     @Test func aPermanentRedirectRewritesTheSubscription() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let feed = FeedBuilder.show("Show", episodes: 2) { self.home.web.url("/feed-\($0).mp3") }
         home.web.serve("/new.xml", Resource(text: feed.text))
         let new = home.web.url("/new.xml")
         home.web.serve("/feed.xml", behaviour: { _ in .redirect(to: new, status: 302) })
-        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 1)])
+        #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 1)])
         #expect(try show(daemon).url == home.web.url("/feed.xml"))
         home.web.serve("/feed.xml", behaviour: { _ in .redirect(to: new, status: 301) })
-        #expect(try await refresh(client) == [RefreshResult(name: "Show", added: 0)])
+        #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 0)])
         #expect(try show(daemon).url == new)
         #expect(try daemon.library.refreshRecord(of: show(daemon).id).formerAddresses == [home.web.url("/feed.xml")])
         home.web.clearLog()
-        _ = try await refresh(client)
+        try await client.refresh()
         #expect(home.web.requests.map(\.path) == ["/new.xml"])
-        await daemon.stop()
     }
 
     @Test func aNewAddressInTheFeedIsFollowedIfItHasTheSameShow() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         func publish(_ path: String, title: String, naming address: String?) {
             var feed = FeedBuilder.show(title, episodes: 2) { self.home.web.url("/\(title)-\($0).mp3") }
             if let address { feed.raw = "<itunes:new-feed-url>\(address)</itunes:new-feed-url>" }
@@ -121,18 +100,17 @@ struct SchedulingTests {
         // The show does not move to another show's feed or to a missing one.
         publish("/other.xml", title: "other", naming: nil)
         publish("/feed.xml", title: "feed", naming: home.web.url("/other.xml"))
-        _ = try await refresh(client)
+        try await client.refresh()
         #expect(try show(daemon).url == home.web.url("/feed.xml"))
         publish("/feed.xml", title: "feed", naming: home.web.url("/missing.xml"))
-        _ = try await refresh(client)
+        try await client.refresh()
         #expect(try show(daemon).url == home.web.url("/feed.xml"))
         // The two feeds name each other: the show moves once, and not back.
         publish("/next.xml", title: "feed", naming: home.web.url("/feed.xml"))
         publish("/feed.xml", title: "feed", naming: home.web.url("/next.xml"))
-        for _ in 0..<3 { _ = try await refresh(client) }
+        for _ in 0..<3 { try await client.refresh() }
         #expect(try show(daemon).url == home.web.url("/next.xml"))
         #expect(try show(daemon).episodes == 2)
-        await daemon.stop()
     }
 
     @Test func theOldPagesOfAFeedAreFollowedWhenSubscribing() async throws {
@@ -146,21 +124,20 @@ struct SchedulingTests {
             let path = page == 1 ? "/feed.xml" : "/page-\(page).xml"
             home.web.serve(path, Resource(text: feed.text))
         }
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         #expect(try show(daemon).episodes == 10)
         // A refresh of all shows fetches the first page only; episodes on other pages do not count as removed.
         home.web.clearLog()
-        _ = try await refresh(client)
+        try await client.refresh()
         #expect(home.web.requests.count == 1)
         #expect(try daemon.library.episodes(of: show(daemon).id).filter(\.listed).count == 10)
-        await daemon.stop()
     }
 
     // MARK: An address that is refused
 
     @Test func aReaderOfAnExpiredAddressGetsTheFeedsNewOne() async throws {
         home.publish(size: 300_000)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(403) })
         let moved = FeedBuilder.show("Show", episodes: 1, length: 300_000) { _ in self.home.web.url("/moved.mp3") }
@@ -172,12 +149,11 @@ struct SchedulingTests {
         try await client.completion(of: id)
         #expect(home.web.requests(for: "/feed-1.mp3").count == 1)
         #expect(try daemon.episode().url == home.web.url("/moved.mp3"))
-        await daemon.stop()
     }
 
     @Test func aRefusedAddressThatTheFeedRepeatsFailsAfterOneRefresh() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(404) })
         home.web.clearLog()
         await #expect { try await client.open(try daemon.episode().id) } throws: {
@@ -185,7 +161,6 @@ struct SchedulingTests {
         }
         await #expect(throws: Failure.self) { try await client.open(try daemon.episode().id) }
         #expect(home.web.requests.map(\.path) == ["/feed-1.mp3", "/feed.xml"])
-        await daemon.stop()
     }
 
     // MARK: Automatic downloads and retention
@@ -196,17 +171,16 @@ struct SchedulingTests {
 
     @Test func theNewestAreDownloadedAutomaticallyAndOlderOnesEvicted() async throws {
         home.publish(episodes: 3)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         try await set(client, daemon, "auto_download=2")
         for number in [2, 3] { try await client.completion(of: try daemon.episode(number).id) }
         #expect(try !daemon.episode(1).complete)
         home.publish(episodes: 4)
-        _ = try await refresh(client)
+        try await client.refresh()
         try await client.completion(of: try daemon.episode(4).id)
         try await waitUntil(description: "the second episode is evicted") { try daemon.episode(2).cachedBytes == 0 }
         #expect(try daemon.episode(3).complete)
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
-        await daemon.stop()
     }
 
     /// The plan is carried out later, and a person may request a download before that.
@@ -214,7 +188,7 @@ struct SchedulingTests {
         home.publish(episodes: 2)
         let gate = Gate(heldAt: 1_000)
         home.web.serve("/feed-2.mp3", Resource(home.content(2), etag: "\"m2\"")) { _ in .hold(gate) }
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         try await set(client, daemon, "auto_download=1")
         let (show, episode) = (try show(daemon).id, try daemon.episode(2).id)
         try await client.event("it runs") { $0.episode == episode && $0.task?.state == .running }
@@ -227,30 +201,28 @@ struct SchedulingTests {
         }.value
         gate.open()
         try await client.completion(of: episode)
-        await daemon.stop()
     }
 
     @Test func anEvictedEpisodeIsNotDownloadedAutomaticallyAgain() async throws {
         home.publish(episodes: 2)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         try await set(client, daemon, "auto_download=1")
         let newest = try daemon.episode(2).id
         try await client.completion(of: newest)
         #expect(try await client.act(.evict, newest).count == 1)
         home.web.clearLog()
-        _ = try await refresh(client)
+        try await client.refresh()
         #expect(try daemon.library.downloads().isEmpty)
         #expect(home.web.requests.map(\.path) == ["/feed.xml"])
         // The eviction has marked the episode as declined. A download command clears the mark.
         try await client.act(.download, newest)
         try await waitUntil(description: "the episode is complete again") { try daemon.episode(2).complete }
-        await daemon.stop()
     }
 
     @Test func automaticDownloadsWaitOnAMeteredLinkAndReadersDoNot() async throws {
         home.publish(episodes: 2)
         let isMetered = Mutex(true)
-        let (daemon, client) = try await start {
+        let (daemon, client) = try await home.subscribe {
             $0.conditions = ConditionSource {
                 LinkConditions(isMetered: isMetered.withLock { $0 }, isOnBattery: false)
             }
@@ -267,12 +239,11 @@ struct SchedulingTests {
         #expect(home.web.requests(for: "/feed-2.mp3").isEmpty)
         isMetered.withLock { $0 = false }
         try await client.completion(of: newest)
-        await daemon.stop()
     }
 
     @Test func episodesBeyondKeepLeaveTheLibrary() async throws {
         home.publish(episodes: 4)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let ids = try (1...4).map { try daemon.episode($0).id }
         try await client.act(.download, ids[0])
         try await client.completion(of: ids[0])
@@ -295,14 +266,13 @@ struct SchedulingTests {
         #expect(home.cacheFiles.isEmpty)
         // The next refresh does not add the removed episodes again.
         home.publish(episodes: 4, etag: "\"again\"")
-        _ = try await refresh(client)
+        try await client.refresh()
         #expect(try daemon.library.episodes(of: show(daemon).id).count == 3)
-        await daemon.stop()
     }
 
     @Test func aWiderKeepRestoresListedEpisodesWithTheirNames() async throws {
         home.publish(episodes: 5, etag: "\"v1\"")
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try show(daemon).id
         let before = try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] }
         // No episode is cached or played, so no confirmation is needed. The response counts the removed episodes.
@@ -318,24 +288,22 @@ struct SchedulingTests {
         #expect(try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] } == before)
         // The next refresh fetches the feed unconditionally, and changes nothing.
         #expect(try daemon.library.refreshSubject(of: id)?.etag == nil)
-        _ = try await refresh(client)
+        try await client.refresh()
         #expect(home.web.requests(for: "/feed.xml").last?.headers["if-none-match"] == nil)
         #expect(try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] } == before)
-        await daemon.stop()
     }
 
     @Test func unlistedEpisodesAreNotRestored() async throws {
         home.publish(episodes: 3)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         try await set(client, daemon, "keep=1 episode")
         var shorter = FeedBuilder.show("Show", episodes: 3) { self.home.web.url("/feed-\($0).mp3") }
         // The oldest episode leaves the feed.
         shorter.items.removeLast()
         home.web.serve("/feed.xml", Resource(text: shorter.text))
-        _ = try await refresh(client)
+        try await client.refresh()
         try await set(client, daemon, "keep=all")
         #expect(try show(daemon).episodes == 2)
-        await daemon.stop()
     }
 
     /// The configuration file applies to all shows without a `keep` of their own.
@@ -363,7 +331,7 @@ struct SchedulingTests {
     /// A mount opens cached files without asking the daemon. A lease, a lock on the file, shows that it is in use.
     @Test func anEpisodeWithALeaseIsNotRemoved() async throws {
         home.publish(episodes: 3)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let ids = try (1...3).map { try daemon.episode($0).id }
         for id in ids[..<2] {
             try await client.act(.download, id)
@@ -376,35 +344,33 @@ struct SchedulingTests {
         #expect(try daemon.library.episodes(of: show(daemon).id).map(\.id) == [ids[2], ids[0]])
         #expect(home.cacheFiles == [file])
         withExtendedLifetime(reader) {}
-        await daemon.stop()
     }
 
     @Test func aTruncatedOrEmptyFeedRemovesNothing() async throws {
         home.publish(episodes: 4)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         try await set(client, daemon, "keep=listed")
         let whole = FeedBuilder.show("Show", episodes: 4) { self.home.web.url("/feed-\($0).mp3") }
         let text = whole.text
         home.web.serve("/feed.xml", Resource(text: String(text.prefix(text.count * 2 / 3))))
-        _ = try await refresh(client)
+        try await client.refresh()
         #expect(try show(daemon).episodes == 4)
         var empty = whole
         empty.items = []
         home.web.serve("/feed.xml", Resource(text: empty.text))
-        _ = try await refresh(client)
+        try await client.refresh()
         #expect(try show(daemon).episodes == 4)
         // Episodes that the whole feed no longer lists are removed.
         var shorter = whole
         shorter.items.removeLast()
         home.web.serve("/feed.xml", Resource(text: shorter.text))
-        _ = try await refresh(client)
+        try await client.refresh()
         #expect(try show(daemon).episodes == 3)
-        await daemon.stop()
     }
 
     @Test func settingsAreAllSetOrNone() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try show(daemon).id
         let failure = await client.failure(of: .set(podcast: id, assignments: ["auto_download=3", "kep=all"]))
         #expect(failure?.kind == .usage && failure?.message.contains("did you mean 'keep'?") == true)
@@ -414,6 +380,5 @@ struct SchedulingTests {
         _ = try await client.read(try daemon.episode().id, 0..<10)
         #expect(home.web.requests(for: "/feed-1.mp3").first?.headers["user-agent"] == "x/1")
         #expect(try await client.perform(.set(podcast: id, assignments: ["keep="])) == .settings(["user_agent": "x/1"]))
-        await daemon.stop()
     }
 }

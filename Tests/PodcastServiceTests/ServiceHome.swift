@@ -15,22 +15,28 @@ final class ServiceHome: Sendable {
     let paths: InstallationPaths
     let web = HTTPTestServer()
 
-    init() throws {
-        directory = try TemporaryDirectory()
-        paths = try #require(
-            InstallationPaths(environment: [
-                "XDG_DATA_HOME": directory.file("d"), "XDG_CACHE_HOME": directory.file("c"),
-                "XDG_CONFIG_HOME": directory.file("g"), "XDG_STATE_HOME": directory.file("s"),
-                "XDG_RUNTIME_DIR": directory.file("r"),
-            ]))
-        for folder in paths.folders {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    /// Not throwing, so that a home can be a property's initial value.
+    init() {
+        do {
+            directory = try TemporaryDirectory()
+            paths = try #require(
+                InstallationPaths(environment: [
+                    "XDG_DATA_HOME": directory.file("d"), "XDG_CACHE_HOME": directory.file("c"),
+                    "XDG_CONFIG_HOME": directory.file("g"), "XDG_STATE_HOME": directory.file("s"),
+                    "XDG_RUNTIME_DIR": directory.file("r"),
+                ]))
+            for folder in paths.folders {
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            }
+            try web.start()
+        } catch {
+            fatalError("no installation: \(error)")
         }
-        try web.start()
     }
 
-    /// Starts a daemon. The default intervals are longer than a test, so scheduled work runs only if a test makes it
-    /// due.
+    /// Starts a daemon, which the suite's trait stops. The default intervals are longer than a test, so scheduled work
+    /// runs only if a test makes it due.
+    @discardableResult
     func start(_ change: (inout ServiceConfiguration) -> Void = { _ in }) async throws -> RunningService {
         var configuration = ServiceConfiguration(
             paths: paths, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
@@ -38,7 +44,28 @@ final class ServiceHome: Sendable {
         // test, so an unread response ends only at the last close.
         configuration.transfers.limits.maxHold = .seconds(3_600)
         change(&configuration)
-        return try await RunningService(configuration)
+        let list = try #require(DaemonStopping.list, "the suite lacks the trait .stopsDaemons")
+        let daemon = try await RunningService(configuration, home: self, list: list)
+        list.running.withLock { $0.append(daemon) }
+        return daemon
+    }
+
+    /// Starts a daemon and connects a client that receives events.
+    func connect(
+        _ change: (inout ServiceConfiguration) -> Void = { _ in }
+    ) async throws -> (RunningService, ServiceClient) {
+        let daemon = try await start(change)
+        return (daemon, try await daemon.connect())
+    }
+
+    /// Starts a daemon and connects a client that subscribes to `/feed.xml`.
+    @discardableResult
+    func subscribe(
+        _ change: (inout ServiceConfiguration) -> Void = { _ in }
+    ) async throws -> (RunningService, ServiceClient) {
+        let (daemon, client) = try await connect(change)
+        try await client.subscribe(web.url("/feed.xml"))
+        return (daemon, client)
     }
 
     /// Serves a show of `count` episodes at `path`, each with media of `size` bytes at `media(_:of:)`.
@@ -87,20 +114,25 @@ final class RunningService: Sendable {
     /// One entry for each time that the service has reported that it is idle.
     let idle = Journal<String>()
     private let server: SocketServer
-    private let paths: InstallationPaths
+    private let home: ServiceHome
+    private let list: DaemonStopping.List
 
-    fileprivate init(_ configuration: ServiceConfiguration) async throws {
-        paths = configuration.paths
-        library = try Library.openForWriting(at: paths.library)
+    fileprivate init(
+        _ configuration: ServiceConfiguration, home: ServiceHome, list: DaemonStopping.List
+    ) async throws {
+        self.home = home
+        self.list = list
+        library = try Library.openForWriting(at: home.paths.library)
         service = try await PodcastService(configuration: configuration, library: library) { [idle] in
             idle.append("idle")
         }
         try await service.start()
-        server = try SocketServer(path: paths.socket, handler: service.handler)
+        server = try SocketServer(path: home.paths.socket, handler: service.handler)
         server.start()
     }
 
     func stop() async {
+        list.running.withLock { $0.removeAll { $0 === self } }
         server.stop()
         await service.stop()
     }
@@ -108,11 +140,20 @@ final class RunningService: Sendable {
     /// Connects a client that receives events.
     func connect() async throws -> ServiceClient {
         let events = Journal<Event>()
-        let launcher = DaemonLauncher(paths: paths, schema: Library.schemaVersion)
+        let launcher = DaemonLauncher(paths: home.paths, schema: Library.schemaVersion)
         let found = try launcher.connect(role: .mount, onEvent: { events.append($0) })
         let client = ServiceClient(connection: try #require(found), events: events)
         #expect(try await client.perform(.watch) == .done)
         return client
+    }
+
+    /// Downloads the episodes with these numbers, one after another.
+    func download(_ numbers: Int..., with client: ServiceClient) async throws {
+        for number in numbers {
+            let id = try episode(number).id
+            try await client.act(.download, id)
+            try await client.completion(of: id)
+        }
     }
 
     /// Returns the first episode of any show with the title "Episode `number`". Throws if there is none.
@@ -120,6 +161,35 @@ final class RunningService: Sendable {
         let episodes = try library.podcasts().flatMap { try library.episodes(of: $0.id) }
         return try #require(episodes.first { $0.title == "Episode \(number)" })
     }
+}
+
+/// Stops the daemons that a test has started, when the test has ended.
+struct DaemonStopping: SuiteTrait, TestTrait, TestScoping {
+    fileprivate final class List: Sendable {
+        let running = Mutex<[RunningService]>([])
+    }
+
+    @TaskLocal fileprivate static var list: List?
+
+    let isRecursive = true
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        let list = List()
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await Self.$list.withValue(list, operation: function))
+        } catch {
+            outcome = .failure(error)
+        }
+        for daemon in list.running.withLock({ $0 }) { await daemon.stop() }
+        try outcome.get()
+    }
+}
+
+extension Trait where Self == DaemonStopping {
+    static var stopsDaemons: Self { Self() }
 }
 
 /// A client's connection to the daemon.
@@ -161,6 +231,13 @@ struct ServiceClient: Sendable {
         return try #require(Grant(payload: frame.payload))
     }
 
+    /// Refreshes shows, or all.
+    @discardableResult
+    func refresh(_ shows: ShowID...) async throws -> [RefreshResult] {
+        let results = try await perform(.refresh(podcasts: shows), \.refreshed)
+        return results
+    }
+
     func tasks() async throws -> [TaskInfo] {
         let tasks = try await perform(.tasks, \.tasks)
         return tasks
@@ -181,6 +258,13 @@ struct ServiceClient: Sendable {
             return found != nil
         }
         return try #require(found)
+    }
+
+    /// Waits until the last event of an episode's task reports a state.
+    func state(_ state: TaskState, of episode: EpisodeID) async throws {
+        try await waitUntil(description: "episode \(episode) is \(state)") {
+            events.entries.last { $0.episode == episode && $0.task?.state != nil }?.task?.state == state
+        }
     }
 
     @discardableResult

@@ -9,20 +9,16 @@ import Transfers
 
 @testable import PodcastProtocol
 
-struct SessionTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct SessionTests {
+    private let home = ServiceHome()
     private let gate = Gate(heldAt: 300_000)
-
-    init() throws { home = try ServiceHome() }
 
     /// Starts a daemon with a show of one episode of 600,000 bytes. The server sends half of them until the gate opens.
     private func stalled() async throws -> (RunningService, ServiceClient, EpisodeID) {
         home.publish(size: 600_000)
         let gate = gate
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         return (daemon, client, try daemon.episode().id)
     }
 
@@ -35,17 +31,9 @@ struct SessionTests {
         try await client.event("half is here") { $0.episode == id && $0.task?.received == 300_000 }
     }
 
-    private func state(_ state: TaskState, of id: EpisodeID, _ client: ServiceClient) async throws {
-        try await waitUntil(description: "episode \(id) is \(state)") {
-            client.events.entries.last { $0.episode == id && $0.task?.state != nil }?.task?.state == state
-        }
-    }
-
     @Test func aTaskStartsSuspendedAndItsEndIsReportedOnce() async throws {
         home.publish()
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         let session = try await open(.default)
         let task = try await session.downloadTask(episode: id)
@@ -71,7 +59,6 @@ struct SessionTests {
         #expect(try await again.finalEvent().kind == .completed)
         #expect(home.web.requests(for: "/feed-1.mp3").count == 1)
         session.close()
-        await daemon.stop()
     }
 
     @Test func aDefaultTaskEndsWithItsClientAndItsBytesAreKept() async throws {
@@ -80,11 +67,10 @@ struct SessionTests {
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
         session.close()
-        try await state(.remote, of: id, client)
+        try await client.state(.remote, of: id)
         #expect(try await client.tasks().isEmpty)
         #expect(home.cacheFiles.count == 1)
         #expect(try daemon.library.downloads().isEmpty)
-        await daemon.stop()
     }
 
     @Test func anEphemeralTaskLeavesNothingBehind() async throws {
@@ -93,11 +79,10 @@ struct SessionTests {
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
         session.close()
-        try await state(.remote, of: id, client)
+        try await client.state(.remote, of: id)
         try await waitUntil(description: "the file and its rendition are removed") {
             try home.cacheFiles.isEmpty && daemon.library.rendition(of: id) == nil
         }
-        await daemon.stop()
     }
 
     @Test func aPersonsDownloadOutlivesTheEphemeralSessionThatBeganIt() async throws {
@@ -128,7 +113,6 @@ struct SessionTests {
         gate.open()
         _ = try await rest
         try await client.completion(of: id)
-        await daemon.stop()
     }
 
     @Test func aReopenedBackgroundSessionGetsItsTasks() async throws {
@@ -145,7 +129,6 @@ struct SessionTests {
         #expect(outstanding.map(\.episode) == [id])
         gate.open()
         #expect(try await client.completion(of: id).task?.session == "radio")
-        await daemon.stop()
     }
 
     @Test func missedEventsAreReportedUntilTheSessionAcknowledgesThem() async throws {
@@ -161,7 +144,7 @@ struct SessionTests {
         let second = try await home.start()
         try await waitUntil(description: "its final event is stored") { try !second.library.events(since: 0).isEmpty }
         await second.stop()
-        let third = try await home.start()
+        try await home.start()
         for _ in 0..<2 {
             let back = try await open(.background(identifier: "radio"))
             #expect(back.missedEvents.map(\.episode) == [id] && back.missedEvents.map(\.kind) == [.completed])
@@ -174,7 +157,6 @@ struct SessionTests {
         try await back.acknowledge(through: try #require(back.missedEvents.last))
         back.close()
         #expect(try await open(.background(identifier: "radio")).missedEvents.isEmpty)
-        await third.stop()
     }
 
     @Test func suspensionsNestForEachClientAndEndWithIt() async throws {
@@ -188,7 +170,7 @@ struct SessionTests {
         try await task.suspend()
         try await same.suspend()
         try await same.suspend()
-        try await state(.suspended, of: id, client)
+        try await client.state(.suspended, of: id)
         gate.open()
         try await task.resume()
         try await same.resume()
@@ -202,11 +184,10 @@ struct SessionTests {
         second.close()
         try await client.completion(of: id)
         first.close()
-        await daemon.stop()
     }
 
     @Test func cancellingATaskDiscardsTheReceivedBytes() async throws {
-        let (daemon, client, id) = try await stalled()
+        let (_, client, id) = try await stalled()
         let session = try await open(.background(identifier: "a"))
         let task = try await session.downloadTask(episode: id)
         try await task.resume()
@@ -217,11 +198,10 @@ struct SessionTests {
         #expect(home.cacheFiles.isEmpty)
         #expect(try await client.tasks().isEmpty)
         session.close()
-        await daemon.stop()
     }
 
     @Test func resumeDataContinuesACancelledTask() async throws {
-        let (daemon, client, id) = try await stalled()
+        let (_, client, id) = try await stalled()
         let session = try await open(.default)
         let task = try await session.downloadTask(episode: id)
         try await task.resume()
@@ -249,13 +229,11 @@ struct SessionTests {
             ($0 as? Failure)?.message.contains("create a new task") == true
         }
         later.close()
-        await daemon.stop()
     }
 
     @Test func impossibleSessionCommandsFailWithAReason() async throws {
         home.publish()
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         #expect(await client.failure(of: .createTask(episode: 1))?.message == "open a session first")
         #expect(await client.failure(of: .acknowledge(through: 1))?.message.contains("background session") == true)
         let empty = await client.failure(of: .openSession(.background(identifier: "")))
@@ -268,12 +246,10 @@ struct SessionTests {
         #expect(await other.failure(of: .createTask(episode: 999))?.message.contains("999") == true)
         #expect(await other.failure(of: .suspendTask(episode: 999))?.message.contains("999") == true)
         #expect(await other.failure(of: .resumeTask(episode: 999))?.message.contains("999") == true)
-        await daemon.stop()
     }
 
     @Test func aSessionThatCouldNotBeOpenedCanBeOpenedAgain() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (_, client) = try await home.connect()
         let database = try DatabaseQueue(path: home.paths.library)
         let table = try await database.write { db in
             let sql = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'session'")
@@ -285,14 +261,11 @@ struct SessionTests {
         let sql = try #require(table)
         try await database.write { db in try db.execute(sql: sql) }
         #expect(try await client.perform(command) == .session(tasks: [], ended: []))
-        await daemon.stop()
     }
 
     @Test func sequenceNumbersIncreaseAcrossDaemonsAndFinalEventsAreStored() async throws {
         home.publish()
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         try await client.act(.download, id)
         let completed = try await client.completion(of: id)
@@ -300,14 +273,12 @@ struct SessionTests {
         #expect(sequences == sequences.sorted() && Set(sequences).count == sequences.count)
         await daemon.stop()
 
-        let second = try await home.start()
-        let late = try await second.connect()
+        let (_, late) = try await home.connect()
         #expect(try await late.perform(.events(since: 0)) == .events([completed]))
         #expect(try await late.perform(.events(since: completed.sequence)) == .events([]))
         try await late.perform(.setPlayed(episode: id, true))
         let change = try await late.event("of the change") { $0.kind == .library }
         #expect(change.sequence > sequences.max() ?? 0)
-        await second.stop()
     }
 }
 

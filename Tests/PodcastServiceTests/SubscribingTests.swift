@@ -7,15 +7,12 @@ import Transfers
 
 @testable import PodcastLibrary
 
-struct SubscribingTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct SubscribingTests {
+    private let home = ServiceHome()
 
     @Test func subscribingStoresTheShowAndReportsItsName() async throws {
         home.publish("My Show", episodes: 3)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         let reply = try await client.perform(.subscribe(url: home.web.url("/feed.xml"), name: nil))
         #expect(reply == .subscribed(name: "My Show", episodes: 3, skipped: 0))
         let podcast = try #require(try daemon.library.podcast(named: "My Show"))
@@ -27,40 +24,33 @@ struct SubscribingTests {
         // Subscribing requests the feed only.
         #expect(home.web.requests.map(\.path) == ["/feed.xml"])
         #expect(home.web.requests.map(\.method) == ["GET"])
-        await daemon.stop()
     }
 
     @Test func itemsWithoutMediaAreCounted() async throws {
         var feed = FeedBuilder.show("Show", episodes: 2) { self.home.web.url("/\($0).mp3") }
         feed.items.append(FeedBuilder.Item(title: "News"))
         home.web.serve("/feed.xml", Resource(text: feed.text))
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (_, client) = try await home.connect()
         let reply = try await client.perform(.subscribe(url: home.web.url("/feed.xml"), name: "Other"))
         #expect(reply == .subscribed(name: "Other", episodes: 2, skipped: 1))
-        await daemon.stop()
     }
 
     @Test func aSecondSubscriptionFailsAndSaysWhatToDo() async throws {
         home.publish("Show")
         let feed = home.web.url("/feed.xml")
         home.web.serve("/moved", behaviour: { _ in .redirect(to: feed) })
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let failure = await client.failure(of: .subscribe(url: home.web.url("/feed.xml"), name: "Again"))
         #expect(failure?.message == "already subscribed as 'Show'; to fetch it again: podfs refresh Show")
         // Another URL that redirects to the same feed is rejected too.
         let moved = await client.failure(of: .subscribe(url: home.web.url("/moved"), name: nil))
         #expect(moved?.message == failure?.message)
         #expect(try daemon.library.podcasts().map(\.name) == ["Show"])
-        await daemon.stop()
     }
 
     @Test func ofSimultaneousSubscriptionsOneSucceeds() async throws {
         home.publish("Show", episodes: 20)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         let url = home.web.url("/feed.xml")
         let successes = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<4 {
@@ -77,14 +67,12 @@ struct SubscribingTests {
         }
         #expect(successes == 1)
         #expect(try daemon.library.podcasts().map(\.episodes) == [20])
-        await daemon.stop()
     }
 
     @Test func invalidAndTakenNamesAreRefused() async throws {
         home.publish("Show")
         home.publish("Other", path: "/other.xml")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (_, client) = try await home.connect()
         for name in ["a/b", ".hidden", "", "..", "Latest"] {
             let failure = await client.failure(of: .subscribe(url: home.web.url("/feed.xml"), name: name))
             #expect(failure?.kind == .usage, "\(name)")
@@ -97,7 +85,6 @@ struct SubscribingTests {
         #expect(
             try await client.perform(.subscribe(url: home.web.url("/third.xml"), name: nil))
                 == .subscribed(name: "Mine (2)", episodes: 1, skipped: 0))
-        await daemon.stop()
     }
 
     // MARK: Documents that are not feeds
@@ -140,8 +127,7 @@ struct SubscribingTests {
     private func aSubscriptionToNoFeedFailsAndStoresNothing(_ bad: Bad) async throws {
         let resource = bad.resource ?? Resource(text: "x")
         if bad.testDescription != "404" { home.web.serve("/x", resource) { _ in bad.behaviour } }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         let address = home.web.url("/x").replacing("http://", with: "http://user:secret@")
         let failure = try #require(await client.failure(of: .subscribe(url: address, name: nil)))
         #expect(failure.message.contains(home.web.url("/x")))
@@ -152,7 +138,6 @@ struct SubscribingTests {
         #expect(try daemon.library.identifiers() == .init(podcast: 0, episode: 0, download: 0))
         #expect(try await client.tasks().isEmpty)
         #expect(!client.events.entries.contains { $0.kind == .library || $0.path?.contains("secret") == true })
-        await daemon.stop()
     }
 
     @Test(arguments: [
@@ -160,32 +145,27 @@ struct SubscribingTests {
         "javascript:alert(1)", "http://exa mple.com/", "https://example.com/a\nb", "gopher://x/", "://x/",
     ])
     func addressesThatCannotBeFetchedAreRefused(_ url: String) async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         for command in [Command.subscribe(url: url, name: nil), .inspect(url: url)] {
             let failure = await client.failure(of: command)
             #expect(failure?.kind == .usage)
         }
         #expect(try daemon.library.podcasts().isEmpty)
-        await daemon.stop()
     }
 
     @Test func anUnreachableServerIsReported() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         home.web.stop()
         let failure = await client.failure(of: .subscribe(url: home.web.url("/feed.xml"), name: nil))
         #expect(failure?.message.contains(home.web.url("/feed.xml")) == true)
         #expect(try daemon.library.podcasts().isEmpty)
-        await daemon.stop()
     }
 
     // MARK: Other commands
 
     @Test func inspectingReportsTheFeedAndStoresNothing() async throws {
         home.publish("Show", episodes: 2)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         let text = try await client.perform(.inspect(url: home.web.url("/feed.xml")), \.text)
         let value = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
         #expect(value?["title"] as? String == "Show")
@@ -193,16 +173,13 @@ struct SubscribingTests {
         #expect(try daemon.library.podcasts().isEmpty)
         let failure = await client.failure(of: .inspect(url: home.web.url("/missing")))
         #expect(failure?.message.contains("404") == true)
-        await daemon.stop()
     }
 
     @Test func unsubscribingRemovesFilesRowsAndTasks() async throws {
         home.publish("Show", episodes: 2, size: 600_000)
         let gate = Gate(heldAt: 300_000)
         home.web.serve(home.media(2), Resource(home.content(2, size: 600_000), etag: "\"m2\"")) { _ in .hold(gate) }
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let first = try daemon.episode(1)
         let second = try daemon.episode(2)
         try await client.act(.download, first.id, second.id)
@@ -218,14 +195,11 @@ struct SubscribingTests {
         let failure = await client.failure(of: .unsubscribe(podcast: first.podcast))
         #expect(failure?.message == "there is no such show")
         gate.open()
-        await daemon.stop()
     }
 
     @Test func aTaskHasThePathOfItsFile() async throws {
         home.publish("Show", episodes: 1)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let episode = try daemon.episode(1)
         func paths() async throws -> [String] {
             let tasks = try await client.perform(.tasks, \.tasks)
@@ -240,27 +214,21 @@ struct SubscribingTests {
         try await client.event("of the task") {
             $0.kind == .state && $0.path == "New/Pilot.mp3" && $0.task?.state == .suspended
         }
-        await daemon.stop()
     }
 
     /// A mount tells the kernel to invalidate the name in the event, and the kernel compares names byte by byte.
     @Test func theEventOfARenamingHasTheNameAsStored() async throws {
         home.publish("Show", episodes: 1)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let decomposed = "Ge\u{75}\u{308}bt"
         _ = try await client.perform(.rename(podcast: try daemon.episode(1).podcast, episode: nil, name: decomposed))
         let event = try await client.event("of the show") { $0.kind == .library && $0.formerName == "Show" }
         #expect(event.path.map { Array($0.utf8) } == Array("Ge\u{FC}bt".utf8))
-        await daemon.stop()
     }
 
     @Test func aCommandRenamesFilesByTheTemplate() async throws {
         home.publish("Show", episodes: 2)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let (show, former) = (try daemon.episode(1).podcast, try daemon.episode(1).name)
         _ = try await client.perform(.rename(podcast: nil, episode: try daemon.episode(1).id, name: "Pilot"))
         let change = RenamedPath(former: "Show/Pilot.mp3", path: "Show/\(former)")
@@ -270,14 +238,11 @@ struct SubscribingTests {
         #expect(try daemon.episode(1).name == former)
         try await client.event("of the episode") { $0.kind == .library && $0.formerName == "Pilot.mp3" }
         #expect(try await client.perform(.renameByTemplate(podcasts: [], isDryRun: false)) == .renamed([]))
-        await daemon.stop()
     }
 
     @Test func renamingIsReportedAndInvalidNamesAreRefused() async throws {
         home.publish("Show", episodes: 2)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let episode = try daemon.episode(1)
         #expect(
             try await client.perform(.rename(podcast: nil, episode: episode.id, name: "Pilot")) == .text("Pilot.mp3"))
@@ -297,14 +262,11 @@ struct SubscribingTests {
             let failure = await client.failure(of: command)
             #expect(failure?.kind == .usage)
         }
-        await daemon.stop()
     }
 
     @Test func playedAndPositionAreStoredAndReported() async throws {
         home.publish("Show")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         #expect(try await client.perform(.setPlayed(episode: id, true)) == .done)
         #expect(try await client.perform(.setPosition(episode: id, seconds: 12.5)) == .done)
@@ -313,6 +275,5 @@ struct SubscribingTests {
         try await waitUntil { client.events.entries.count { $0.kind == .library && $0.episode == id } == 2 }
         let failure = await client.failure(of: .setPlayed(episode: 999, true))
         #expect(failure?.message == "there is no episode with the id 999")
-        await daemon.stop()
     }
 }

@@ -6,10 +6,8 @@ import PodcastService
 import TestSupport
 import Testing
 
-struct SubscriptionsCopyTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct SubscriptionsCopyTests {
+    private let home = ServiceHome()
 
     private var names: [String?] {
         (try? SubscriptionsCopy.read(home.paths.subscriptionsCopy))?.map(\.text) ?? []
@@ -18,8 +16,7 @@ struct SubscriptionsCopyTests {
     @Test func theCopyFollowsTheSubscriptions() async throws {
         home.publish("One", path: "/1.xml")
         home.publish("Two", path: "/2.xml")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await client.subscribe(home.web.url("/1.xml"))
         try await waitUntil(description: "the first show is in the copy") { names == ["One"] }
         let mode = try FileManager.default.attributesOfItem(atPath: home.paths.subscriptionsCopy)[.posixPermissions]
@@ -39,14 +36,12 @@ struct SubscriptionsCopyTests {
         // A file of passwords that cannot be read is not replaced.
         try FileManager.default.createDirectory(
             atPath: home.paths.credentials, withIntermediateDirectories: true, attributes: nil)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (_, client) = try await home.connect()
         let url = home.web.url("/down.xml").replacing("http://", with: "http://me:hush@")
         let failure = await client.failure(of: .importShow(ImportItem(url: url, title: "Mine")))
         #expect(failure?.message.contains("cannot be read") == true, "\(failure?.message ?? "")")
         try await client.event("the show is reported") { $0.path == "Mine" }
         try await waitUntil(description: "the show is in the copy") { names == ["Mine"] }
-        await daemon.stop()
     }
 
     @Test func aLostLibraryIsRestoredFromTheCopyWithItsNames() async throws {
@@ -54,8 +49,7 @@ struct SubscriptionsCopyTests {
         home.publish("Two", path: "/2.xml")
         home.publish("Three", path: "/3.xml")
         let secret = home.web.url("/2.xml").replacing("http://", with: "http://me:hush@")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await client.subscribe(home.web.url("/1.xml"), name: "A  &  B")
         try await client.subscribe(secret)
         try await client.subscribe(home.web.url("/3.xml"))
@@ -84,21 +78,18 @@ struct SubscriptionsCopyTests {
         await next.stop()
         #expect(try String(contentsOfFile: home.paths.subscriptionsCopy, encoding: .utf8).contains("A  &amp;  B"))
         // If the user unsubscribes from all shows, the next daemon restores none from the copy.
-        let last = try await home.start()
-        let person = try await last.connect()
+        let (last, person) = try await home.connect()
         for podcast in try last.library.podcasts() { _ = try await person.perform(.unsubscribe(podcast: podcast.id)) }
         await last.stop()
         let empty = try await home.start()
         #expect(try empty.library.podcasts().isEmpty)
-        await empty.stop()
     }
 
     /// The library is emptied in one transaction, and the copy is written a moment later. A daemon killed in between
     /// leaves the old copy.
     @Test func anEmptiedListStaysEmptyAlthoughTheCopyIsOld() async throws {
         home.publish("One", path: "/1.xml")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await client.subscribe(home.web.url("/1.xml"))
         try await waitUntil(description: "the show is in the copy") { names == ["One"] }
         let copy = try Data(contentsOf: URL(fileURLWithPath: home.paths.subscriptionsCopy))
@@ -114,8 +105,7 @@ struct SubscriptionsCopyTests {
 
     @Test func aCopyThatCouldNotBeWrittenIsWrittenLater() async throws {
         home.publish("One", path: "/1.xml")
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         try await client.subscribe(home.web.url("/1.xml"))
         try await waitUntil(description: "the show is in the copy") { names == ["One"] }
         // The copy is a link to a folder, which no file can replace. The temporary file is created beside that folder.
@@ -147,8 +137,7 @@ struct SubscriptionsCopyTests {
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "no list")
         // When the list has to be written, the unreadable one is renamed.
         home.publish("One", path: "/1.xml")
-        let next = try await home.start()
-        let client = try await next.connect()
+        let (next, client) = try await home.connect()
         try await client.subscribe(home.web.url("/1.xml"))
         await next.stop()
         #expect(names == ["One"])

@@ -8,19 +8,10 @@ import TestSupport
 import Testing
 import Transfers
 
-struct TaskTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct TaskTests {
+    private let home = ServiceHome()
     /// The gate at which the server's response stops in `stalled()`.
     private let gate = Gate(heldAt: 300_000)
-
-    init() throws { home = try ServiceHome() }
-
-    private func start() async throws -> (RunningService, ServiceClient) {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
-        return (daemon, client)
-    }
 
     /// Starts a daemon with an episode of 600,000 bytes. The server sends the first half, and the rest when the gate
     /// opens.
@@ -28,7 +19,7 @@ struct TaskTests {
         home.publish(size: 600_000)
         let gate = gate
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         return (daemon, client, try daemon.episode().id)
     }
 
@@ -37,17 +28,11 @@ struct TaskTests {
         try await client.event("half is here") { $0.episode == id && $0.task?.received == 300_000 }
     }
 
-    private func state(_ state: TaskState, of id: EpisodeID, _ client: ServiceClient) async throws {
-        try await waitUntil(description: "episode \(id) is \(state)") {
-            client.events.entries.last { $0.episode == id && $0.task?.state != nil }?.task?.state == state
-        }
-    }
-
     // MARK: Downloading
 
     @Test func aDownloadFetchesTheWholeFile() async throws {
         home.publish(episodes: 3, size: 300_000)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let ids = try (1...3).map { try daemon.episode($0).id }
         #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 3, problems: []))
         for id in ids { try await client.completion(of: id) }
@@ -63,7 +48,6 @@ struct TaskTests {
         #expect(try await client.act(.download, ids[0]).count == 1)
         #expect(home.web.requests.count == requests)
         #expect(try await client.tasks().isEmpty)
-        await daemon.stop()
     }
 
     @Test func aTaskReportsItsProgress() async throws {
@@ -77,18 +61,16 @@ struct TaskTests {
         #expect(event.task?.ranges == "0-299999" && event.task?.id == task.id && event.path == task.path)
         gate.open()
         try await client.completion(of: id)
-        await daemon.stop()
     }
 
     @Test func unknownEpisodesAreProblemsAndTheOthersAreHandled() async throws {
         home.publish(episodes: 1)
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         let (count, problems) = try await client.act(.pin, 998, id, 999)
         #expect(count == 1)
         #expect(problems.count == 2 && problems[0].contains("998") && problems[1].contains("999"))
         #expect(try daemon.episode().pinned)
-        await daemon.stop()
     }
 
     // MARK: Suspending
@@ -97,15 +79,14 @@ struct TaskTests {
         let (daemon, client, id) = try await stalled()
         try await downloadHalf(client, id)
         #expect(try await client.act(.suspend, id).count == 1)
-        try await state(.suspended, of: id, client)
+        try await client.state(.suspended, of: id)
         #expect(try await client.tasks().map(\.state) == [.suspended])
         #expect(try daemon.library.download(of: id)?.suspended == true)
         await daemon.stop()
 
         gate.open()
         home.web.clearLog()
-        let second = try await home.start()
-        let again = try await second.connect()
+        let (second, again) = try await home.connect()
         let task = try #require(try await again.tasks().first)
         #expect(task.state == .suspended && task.received == 300_000)
         #expect(home.web.requests.isEmpty)
@@ -114,26 +95,24 @@ struct TaskTests {
         // No request after the restart begins at byte 0, so the received bytes were not fetched again.
         #expect(home.web.requests(for: "/feed-1.mp3").allSatisfy { ($0.range?.firstByte ?? 0) > 0 })
         #expect(try second.library.downloads().isEmpty)
-        await second.stop()
     }
 
     @Test func aReaderOfASuspendedEpisodeGetsItsBytes() async throws {
         let (daemon, client, id) = try await stalled()
         try await downloadHalf(client, id)
         try await client.act(.suspend, id)
-        try await state(.suspended, of: id, client)
+        try await client.state(.suspended, of: id)
         gate.open()
         let grant = try await client.read(id, 550_000..<600_000)
         let bytes = try home.bytes(of: try #require(grant.file), in: 550_000..<600_000)
         #expect(home.content(1, size: 600_000).matches(bytes, at: 550_000))
         #expect(try daemon.library.download(of: id)?.suspended == true)
         #expect(try await client.tasks().map(\.state) == [.suspended])
-        await daemon.stop()
     }
 
     @Test func anEpisodeCanBeSuspendedBeforeItBegins() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         #expect(try await client.act(.suspend, id).count == 1)
         #expect(try await client.tasks().map(\.state) == [.suspended])
@@ -142,7 +121,6 @@ struct TaskTests {
         try await client.completion(of: id)
         let (count, problems) = try await client.act(.suspend, id)
         #expect(count == 0 && problems == ["2026-01-01 Episode 1.mp3: it is already cached"])
-        await daemon.stop()
     }
 
     // MARK: Cancelling
@@ -154,20 +132,18 @@ struct TaskTests {
         #expect(try await client.tasks().isEmpty)
         #expect(try daemon.library.downloads().isEmpty)
         #expect(home.cacheFiles.count == 1)
-        try await state(.remote, of: id, client)
+        try await client.state(.remote, of: id)
         await daemon.stop()
 
         gate.open()
         home.web.clearLog()
-        let second = try await home.start()
-        let again = try await second.connect()
+        let (second, again) = try await home.connect()
         #expect(try await again.tasks().isEmpty)
         #expect(try second.episode().cachedBytes == 300_000)
         #expect(home.web.requests.isEmpty)
         try await again.act(.download, id)
         try await again.completion(of: id)
         #expect(home.web.requests(for: "/feed-1.mp3").map { $0.range?.firstByte } == [300_000])
-        await second.stop()
     }
 
     @Test func noLateEventRestoresACancelledTask() async throws {
@@ -175,7 +151,7 @@ struct TaskTests {
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 4_000_000), etag: "\"m1\"")) { _ in
             .throttle(bytesPerSecond: 1_000_000)
         }
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         for _ in 0..<25 {
             try await client.act(.download, id)
@@ -187,7 +163,6 @@ struct TaskTests {
         // follow it.
         try await client.act(.cancel, try daemon.episode(2).id)
         #expect(try daemon.library.downloads().isEmpty)
-        await daemon.stop()
     }
 
     // MARK: Failing
@@ -195,14 +170,14 @@ struct TaskTests {
     @Test func aPermanentFailureIsKeptUntilTheTaskIsResumed() async throws {
         home.publish()
         home.web.remove("/feed-1.mp3")
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         let request = ReadRequest(episode: id, generation: 1, range: 0..<10)
         let failure = await #expect(throws: Failure.self) {
             try await client.connection.exchange(.read, request.payload)
         }
         #expect(failure?.errorNumber == ENODATA)
-        try await state(.failed, of: id, client)
+        try await client.state(.failed, of: id)
         let download = try #require(try daemon.library.download(of: id))
         #expect(download.error == failure?.message && download.errorNumber == Int(ENODATA))
         let event = try await client.event("it has failed") { $0.kind == .failed }
@@ -215,8 +190,7 @@ struct TaskTests {
 
         // The next daemon reports the failure, and does not retry by itself.
         home.web.clearLog()
-        let second = try await home.start()
-        let again = try await second.connect()
+        let (second, again) = try await home.connect()
         let failed = try await again.tasks()
         #expect(failed.map(\.state) == [.failed] && failed[0].error == failure?.message)
         #expect(home.web.requests.isEmpty)
@@ -224,26 +198,23 @@ struct TaskTests {
         try await again.act(.resume, id)
         try await again.completion(of: id)
         #expect(try second.library.downloads().isEmpty)
-        await second.stop()
     }
 
     @Test func aFailedTaskCanBeCancelled() async throws {
         home.publish()
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(403) })
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         try await client.act(.download, id)
-        try await state(.failed, of: id, client)
+        try await client.state(.failed, of: id)
         #expect(try daemon.library.download(of: id)?.errorNumber == Int(EACCES))
         await daemon.stop()
         // The next daemon's engine has no record of the task.
-        let second = try await home.start()
-        let again = try await second.connect()
+        let (second, again) = try await home.connect()
         #expect(try await again.act(.cancel, id).count == 1)
         #expect(try await again.tasks().isEmpty)
         #expect(try second.library.downloads().isEmpty)
-        try await state(.remote, of: id, again)
-        await second.stop()
+        try await again.state(.remote, of: id)
     }
 
     /// A task that ends in one of these ways has no `completed` event.
@@ -259,27 +230,25 @@ struct TaskTests {
             _ = try await client.perform(.unsubscribe(podcast: show.id))
         }
         try await client.event("all is done") { $0.kind == .idle }
-        await daemon.stop()
     }
 
     @Test func aFailedLastTaskCausesOneIdleEvent() async throws {
         home.publish()
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(403) })
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         try await client.act(.download, id)
         try await client.event("all is done") { $0.kind == .idle }
         try await client.act(.cancel, id)
-        try await state(.remote, of: id, client)
+        try await client.state(.remote, of: id)
         #expect(client.events.entries.count { $0.kind == .idle } == 1)
-        await daemon.stop()
     }
 
     // MARK: Evicting
 
     @Test func evictingFreesTheSpaceAndBeginsANewGeneration() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         try await client.act(.download, id)
         try await client.completion(of: id)
@@ -294,7 +263,6 @@ struct TaskTests {
         #expect(try home.bytes(of: try #require(grant.file), in: 0..<200_000) == home.content(1).bytes)
         try await client.event("complete again") { $0.kind == .completed && $0.task?.generation == 2 }
         #expect(try daemon.episode().complete)
-        await daemon.stop()
     }
 
     @Test func evictingAnEpisodeEndsItsTask() async throws {
@@ -304,22 +272,20 @@ struct TaskTests {
         #expect(try await client.tasks().isEmpty)
         #expect(try daemon.library.downloads().isEmpty)
         #expect(home.cacheFiles.isEmpty)
-        try await state(.remote, of: id, client)
-        await daemon.stop()
+        try await client.state(.remote, of: id)
     }
 
     @Test func evictingAnUncachedEpisodeHasNoEffect() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         #expect(try await client.act(.evict, id).count == 1)
         #expect(try daemon.episode().generation == 1)
-        await daemon.stop()
     }
 
     @Test func aPinnedEpisodeIsNotEvicted() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         try await client.act(.pin, id)
         try await client.act(.download, id)
@@ -332,12 +298,11 @@ struct TaskTests {
         try await client.act(.unpin, id)
         #expect(try await client.act(.evict, id).count == 1)
         #expect(home.cacheFiles.isEmpty)
-        await daemon.stop()
     }
 
     @Test func anEpisodeThatIsBeingReadIsNotEvicted() async throws {
         home.publish()
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         let file = try #require(try await client.read(id, 0..<10).file)
         try await client.completion(of: id)
@@ -353,7 +318,6 @@ struct TaskTests {
             try await client.act(.evict, id).count == 1
         }
         #expect(home.cacheFiles.isEmpty)
-        await daemon.stop()
     }
 
     /// More episodes than a command handles in one turn.
@@ -365,7 +329,7 @@ struct TaskTests {
                 .hold(gate)
             }
         }
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let show = try #require(try daemon.library.podcasts().first)
         let ids = try daemon.library.episodes(of: show.id).map(\.id)
         #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 300, problems: []))
@@ -373,22 +337,18 @@ struct TaskTests {
         #expect(list.tasks.count == TaskList.limit && list.omitted.values.reduce(0, +) == 200)
         #expect(try await client.perform(.act(.cancel, episodes: ids)) == .acted(count: 300, problems: []))
         #expect(try await client.tasks().isEmpty && daemon.library.downloads().isEmpty)
-        await daemon.stop()
     }
 
     @Test func theHookRunsForCompleteDownloads() async throws {
         home.publish()
         let output = home.directory.file("done")
-        let daemon = try await home.start {
+        let (daemon, client) = try await home.subscribe {
             $0.onDownload = "echo \"$PODFS_SHOW/$PODFS_EPISODE $PODFS_URL\" > '\(output)'"
         }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
         try await client.act(.download, try daemon.episode().id)
         try await waitUntil(description: "the hook has run") {
             (try? String(contentsOfFile: output, encoding: .utf8))
                 == "Show/2026-01-01 Episode 1.mp3 \(home.web.url("/feed-1.mp3"))\n"
         }
-        await daemon.stop()
     }
 }

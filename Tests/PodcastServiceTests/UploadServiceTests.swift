@@ -9,19 +9,17 @@ import Testing
 import Transfers
 
 /// Uploads by the daemon.
-@Suite(.timeLimit(.minutes(5))) struct UploadServiceTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons, .timeLimit(.minutes(5))) struct UploadServiceTests {
+    private let home = ServiceHome()
     private let server: VideoServer
     private let content = TestContent(seed: 4, size: 1_500_000)
 
     init() throws {
-        home = try ServiceHome()
         server = try VideoServer()
     }
 
     private func start() async throws -> (RunningService, ServiceClient) {
-        let daemon = try await home.start { $0.transfers.limits.retry.firstDelay = .milliseconds(20) }
-        return (daemon, try await daemon.connect())
+        try await home.connect { $0.transfers.limits.retry.firstDelay = .milliseconds(20) }
     }
 
     /// Writes a snapshot of the media, as `podfs publish` does, and returns a request to publish it.
@@ -75,7 +73,6 @@ import Transfers
         #expect(try await client.tasks().isEmpty && daemon.library.uploads().isEmpty && copies.isEmpty)
         let kept = try await client.perform(.events(since: 0), \.events)
         #expect(kept == [event])
-        await daemon.stop()
     }
 
     @Test func aRepeatedRequestCreatesOneUpload() async throws {
@@ -86,7 +83,6 @@ import Transfers
         let second = try await publish(request, client)
         #expect(first.id == second.id)
         #expect(try daemon.library.uploads().count == 1)
-        await daemon.stop()
     }
 
     @Test func anUploadIsSuspendedResumedAndCancelled() async throws {
@@ -105,7 +101,6 @@ import Transfers
         #expect(event.kind == .state && event.task?.state == .cancelled)
         #expect(try await client.tasks().isEmpty && daemon.library.uploads().isEmpty && copies.isEmpty)
         #expect(try await act(.resume, id, client) == ["there is no upload:\(id); see: podfs status"])
-        await daemon.stop()
     }
 
     @Test(arguments: [true, false]) func theNextDaemonContinuesAnUpload(_ speaksTus: Bool) async throws {
@@ -118,12 +113,11 @@ import Transfers
         try await client.event("bytes go") { $0.task?.id == id && ($0.task?.received ?? 0) > 200_000 }
         await first.stop()
         // The upload is so slow that the client connects before it ends.
-        let (second, other) = try await start()
+        let (_, other) = try await start()
         server.change { $0.bytesPerSecond = nil }
         #expect(try await end(of: id, other).kind == .completed)
         try expectWhole()
         #expect(server.calls("POST").count == 1)
-        await second.stop()
     }
 
     @Test func aSuspendedUploadStaysSuspendedInTheNextDaemon() async throws {
@@ -133,26 +127,24 @@ import Transfers
         _ = try await act(.suspend, id, client)
         await first.stop()
         try server.start()
-        let (second, other) = try await start()
+        let (_, other) = try await start()
         #expect(try await other.tasks().map(\.state) == [.suspended])
         #expect(server.calls.isEmpty)
         _ = try await act(.resume, id, other)
         #expect(try await end(of: id, other).kind == .completed)
         try expectWhole()
-        await second.stop()
     }
 
     // MARK: Lost responses
 
     @Test func aLostAnswerIsRetriedIfTheServerHeedsTheKey() async throws {
         server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
-        let (daemon, client) = try await start()
+        let (_, client) = try await start()
         let id = try await publish(request(), client).id
         #expect(try await end(of: id, client).kind == .completed)
         try expectWhole()
         let keys = server.calls("POST").map { $0.headers["Idempotency-Key"] }
         #expect(keys.count == 2 && keys[0] == keys[1] && keys[0] != nil)
-        await daemon.stop()
     }
 
     @Test func withoutKeysThePostedItemIsFoundInTheList() async throws {
@@ -160,7 +152,7 @@ import Transfers
             $0.heedsKeys = false
             $0.namesKeys = false
         }
-        let (daemon, client) = try await start()
+        let (_, client) = try await start()
         // The first upload leaves an item with the same title. Since that item has media, the second does not use it.
         #expect(try await end(of: try await publish(request(), client).id, client).kind == .completed)
         server.misbehave { $0.method == "POST" && $0.index == 1 ? .dropAnswer : nil }
@@ -168,7 +160,6 @@ import Transfers
         #expect(try await end(of: id, client).kind == .completed)
         #expect(server.calls("POST").count == 2)
         #expect(server.videos.map(\.timesStored) == [1, 1])
-        await daemon.stop()
     }
 
     @Test func anItemMissingFromTheListIsPostedAgain() async throws {
@@ -177,12 +168,11 @@ import Transfers
             $0.namesKeys = false
         }
         server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropBody(after: 100) : nil }
-        let (daemon, client) = try await start()
+        let (_, client) = try await start()
         let id = try await publish(request(), client).id
         #expect(try await end(of: id, client).kind == .completed)
         try expectWhole()
         #expect(server.calls("POST").count == 2)
-        await daemon.stop()
     }
 
     @Test func aTitleWithoutLettersAndDigitsIsNotRecognizedInTheList() async throws {
@@ -191,11 +181,10 @@ import Transfers
             $0.namesKeys = false
         }
         server.misbehave { $0.method == "POST" && $0.index == 0 ? .dropAnswer : nil }
-        let (daemon, client) = try await start()
+        let (_, client) = try await start()
         let event = try await end(of: try await publish(request("???"), client).id, client)
         #expect(event.kind == .failed && event.task?.error?.contains("check there") ?? false, "\(event)")
         #expect(server.calls("POST").count == 1 && server.videos.map(\.timesStored) == [0])
-        await daemon.stop()
     }
 
     @Test func withoutAListTheUploadFailsUntilItIsResumed() async throws {
@@ -212,19 +201,18 @@ import Transfers
         #expect(server.calls("POST").count == 1)
         await daemon.stop()
         // The next daemon does not retry until the user, who can check the server, resumes the upload.
-        let (second, other) = try await start()
+        let (_, other) = try await start()
         #expect(try await other.tasks().map(\.state) == [.failed])
         _ = try await act(.resume, id, other)
         #expect(try await end(of: id, other).kind == .completed)
         try expectWhole()
-        await second.stop()
     }
 
     // MARK: Bad input
 
     @Test func aRefusedUploadIsKeptUntilItIsResumed() async throws {
         server.misbehave { $0.method == "PUT" && $0.index == 0 ? .status(413) : nil }
-        let (daemon, client) = try await start()
+        let (_, client) = try await start()
         let id = try await publish(request(), client).id
         let event = try await end(of: id, client)
         #expect(event.kind == .failed && event.task?.error?.contains("413") ?? false)
@@ -232,7 +220,6 @@ import Transfers
         _ = try await act(.resume, id, client)
         try await client.event("it completes") { $0.task?.id == id && $0.kind == .completed }
         try expectWhole()
-        await daemon.stop()
     }
 
     @Test func credentialsAreStoredSeparatelyAndRemovedWithTheUpload() async throws {
@@ -248,7 +235,6 @@ import Transfers
         try await client.event("it completes") { $0.task?.id == id && $0.kind == .completed }
         let left = try #require(FileManager.default.contents(atPath: home.paths.uploadCredentials))
         #expect(!String(decoding: left, as: UTF8.self).contains("password"))
-        await daemon.stop()
     }
 
     @Test func invalidRequestsAreRefused() async throws {
@@ -263,7 +249,6 @@ import Transfers
             #expect(await client.failure(of: .publish(request)) != nil, "\(name)")
         }
         #expect(try daemon.library.uploads().isEmpty)
-        await daemon.stop()
     }
 
     @Test func aMissingCopyFailsTheUpload() async throws {
@@ -272,10 +257,9 @@ import Transfers
         let id = try await publish(request(), client).id
         await first.stop()
         for name in copies { unlink("\(home.paths.uploads)/\(name)") }
-        let (second, other) = try await start()
+        let (_, other) = try await start()
         let task = try #require(try await other.tasks().first { $0.id == id })
         #expect(task.state == .failed && task.error?.contains("the copy of a.mp4 is gone") ?? false)
-        await second.stop()
     }
 
     @Test func unknownCopiesAreRemovedUnlessTheyAreLocked() async throws {
@@ -290,22 +274,19 @@ import Transfers
         }
         let lock = open("\(home.paths.uploads)/\(locked)", O_RDWR | O_CLOEXEC)
         #expect(clinux_ofd_lock(lock, Int16(F_WRLCK)) == 0)
-        let (second, _) = try await start()
+        _ = try await start()
         #expect(Set(copies) == Set(known + [locked]))
         close(lock)
-        await second.stop()
     }
 
     @Test func anUploadPreventsTheIdleExit() async throws {
         server.change { $0.bytesPerSecond = 300_000 }
-        let daemon = try await home.start { $0.idleExit = .seconds(1) }
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect { $0.idleExit = .seconds(1) }
         let id = try await publish(request(), client).id
         client.connection.close()
         try await waitUntil(description: "the upload has arrived") { server.videos.first?.movie != nil }
         #expect(daemon.idle.entries.isEmpty)
         try await waitUntil(description: "the daemon is idle") { !daemon.idle.entries.isEmpty }
         #expect(try daemon.library.upload(id: id) == nil)
-        await daemon.stop()
     }
 }

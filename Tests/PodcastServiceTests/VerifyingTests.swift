@@ -7,19 +7,15 @@ import Testing
 import Transfers
 
 /// Cache files changed by another program while no daemon was running.
-struct VerifyingTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct VerifyingTests {
+    private let home = ServiceHome()
 
     private func content(_ number: Int) -> [UInt8] { home.content(number).bytes }
 
     /// Downloads two episodes, stops the daemon, and returns their cache files.
     private func download() async throws -> [(id: EpisodeID, file: String)] {
         home.publish(episodes: 2)
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         var found: [(id: EpisodeID, file: String)] = []
         for number in 1...2 {
             let id = try daemon.episode(number).id
@@ -53,8 +49,7 @@ struct VerifyingTests {
     func aChangedFileIsVerifiedAndFetchedAgainIfItIsBad(tampering: Tampering) async throws {
         let files = try await download()
         try await tampering.apply(to: home.cacheFile(files[0].file))
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         #expect(try await readAll(1, daemon, client) == content(1))
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty == tampering.isHarmless)
         if !tampering.isHarmless { try await client.completion(of: files[0].id) }
@@ -65,7 +60,6 @@ struct VerifyingTests {
         #expect(try daemon.library.rendition(of: files[1].id)?.file == files[1].file)
         #expect(try await readAll(2, daemon, client) == content(2))
         #expect(home.web.requests(for: "/feed-2.mp3").isEmpty)
-        await daemon.stop()
     }
 
     @Test func certainlyBadFilesAreRemovedAtTheStart() async throws {
@@ -76,7 +70,6 @@ struct VerifyingTests {
         #expect(try !daemon.episode(1).complete && !daemon.episode(2).complete)
         #expect(try daemon.episode(1).generation == 2)
         #expect(home.cacheFiles.isEmpty)
-        await daemon.stop()
     }
 
     @Test func aCommandVerifiesEpisodes() async throws {
@@ -88,8 +81,7 @@ struct VerifyingTests {
         try await Tampering.overwritten.apply(to: path)
         #expect(utimensat(AT_FDCWD, path, [status.st_atim, status.st_mtim], 0) == 0)
         try await Tampering.copied.apply(to: home.cacheFile(files[0].file))
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         #expect(try daemon.episode(2).complete)
         let reply = try await client.perform(.verify(episodes: files.map(\.id) + [999]))
         #expect(reply == .acted(count: 2, problems: ["its content is not what was downloaded"]))
@@ -97,6 +89,5 @@ struct VerifyingTests {
         #expect(home.cacheFiles == [files[0].file])
         #expect(try await readAll(2, daemon, client) == content(2))
         #expect(home.web.requests.map(\.path) == ["/feed-2.mp3"])
-        await daemon.stop()
     }
 }

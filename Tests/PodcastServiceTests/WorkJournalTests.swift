@@ -7,11 +7,9 @@ import Testing
 import Transfers
 
 /// Daemons that crash during work. A crash is simulated by not closing the journal.
-@Suite struct WorkJournalTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct WorkJournalTests {
+    private let home = ServiceHome()
     private let now = Int64(Date().timeIntervalSince1970)
-
-    init() throws { home = try ServiceHome() }
 
     private func die(under items: WorkItem...) {
         let journal = WorkJournal(paths: home.paths)
@@ -92,8 +90,7 @@ import Transfers
     @Test func aFeedThatCrashesTheDaemonIsSkippedUntilACommandNamesIt() async throws {
         home.publish("Bad", path: "/bad.xml")
         home.publish("Good", path: "/good.xml")
-        let first = try await home.start()
-        let client = try await first.connect()
+        let (first, client) = try await home.connect()
         try await client.subscribe(home.web.url("/bad.xml"))
         try await client.subscribe(home.web.url("/good.xml"))
         let bad = try #require(try first.library.podcast(named: "Bad")).id
@@ -107,8 +104,7 @@ import Transfers
         for show in [bad, good] { try library.setNextRefresh(podcast: show, 1) }
         let web = home.web
         web.clearLog()
-        let daemon = try await home.start()
-        let second = try await daemon.connect()
+        let (daemon, second) = try await home.connect()
         try await waitUntil(description: "the other show is refreshed") { web.requests(for: "/good.xml").count == 1 }
         try await waitUntil(description: "the refresh is recorded") {
             try daemon.library.podcast(id: good)?.nextRefresh ?? 0 > now
@@ -117,19 +113,17 @@ import Transfers
         #expect(try #require(try daemon.library.podcast(id: bad)?.nextRefresh) >= now + 86_000)
         #expect(skipped() == [WorkItem(.refresh, id: bad.rawValue)])
 
-        let all = try await second.perform(.refresh(podcasts: []), \.refreshed)
+        let all = try await second.refresh()
         #expect(all.first { $0.name == "Bad" }?.error?.contains("podfs refresh Bad") == true)
         #expect(web.requests(for: "/bad.xml").isEmpty)
-        let one = try await second.perform(.refresh(podcasts: [bad]), \.refreshed)
+        let one = try await second.refresh(bad)
         #expect(one == [RefreshResult(name: "Bad", added: 0)])
         #expect(web.requests(for: "/bad.xml").count == 1 && skipped().isEmpty)
-        await daemon.stop()
     }
 
     @Test func feedsWithACrashAreRefreshedOneByOne() async throws {
         for number in 1...4 { home.publish("Show \(number)", path: "/\(number).xml") }
-        let first = try await home.start()
-        let client = try await first.connect()
+        let (first, client) = try await home.connect()
         for number in 1...4 { try await client.subscribe(home.web.url("/\(number).xml")) }
         let shows = try first.library.podcasts().map(\.id)
         await first.stop()
@@ -145,8 +139,7 @@ import Transfers
             home.web.serve(path, Resource(text: feed.text)) { _ in .holdHead(gate) }
             return gate
         }
-        let daemon = try await home.start()
-        let watcher = try await daemon.connect()
+        let (daemon, watcher) = try await home.connect()
         // While one feed is held, no other is fetched.
         for (index, gate) in gates.enumerated() {
             try await gate.waitUntilReached()
@@ -162,28 +155,24 @@ import Transfers
         try await waitUntil(description: "no item has a crash count") {
             try Data(contentsOf: URL(fileURLWithPath: home.paths.workCrashes)) == Data("[]".utf8)
         }
-        await daemon.stop()
     }
 
     @Test func anExchangeThatCrashesTheDaemonIsSkippedUntilACommand() async throws {
         let server = SyncServer()
         try server.start()
-        let first = try await home.start()
-        let client = try await first.connect()
+        let (first, client) = try await home.connect()
         try await client.perform(
             .syncLogin(SyncLoginRequest(url: server.url, user: "anna", password: "s3cret pass", device: "here")))
         try await client.perform(.syncNow(despiteHold: true))
         await first.stop()
         die(under: WorkItem(.sync))
         die(under: WorkItem(.sync))
-        let daemon = try await home.start()
-        let second = try await daemon.connect()
+        let (_, second) = try await home.connect()
         let status = try await second.perform(.syncStatus, \.sync)
         #expect(try #require(status.nextSync) >= now + 86_000)
         #expect(skipped() == [WorkItem(.sync)])
         try await second.perform(.syncNow(despiteHold: true))
         #expect(skipped().isEmpty)
-        await daemon.stop()
     }
 
     /// Uploads during which a daemon has crashed run one by one. So an upload that stayed in the journal would delay
@@ -203,8 +192,7 @@ import Transfers
         let journal = WorkJournal(paths: home.paths)
         _ = journal.open(now: now) { _ in "n" }
         journal.begin(uploads.map { WorkItem.upload($0.id) })
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (_, client) = try await home.connect()
         try await gate.waitUntilReached()
         #expect(Set(home.web.requests.map(\.path)) == ["/1"])
         try await client.perform(.actOnUploads(.cancel, ids: [uploads[1].id]))
@@ -212,7 +200,6 @@ import Transfers
         let web = home.web
         try await waitUntil(description: "the last upload starts") { !web.requests(for: "/3").isEmpty }
         #expect(web.requests(for: "/2").isEmpty)
-        await daemon.stop()
     }
 
     @Test func anUploadThatCrashesTheDaemonWaitsUntilItIsResumed() async throws {
@@ -225,14 +212,12 @@ import Transfers
                 media: SnapshotFile(file: copy, name: "m.mp3"), size: 5, idempotencyKey: "k", created: now))
         die(under: WorkItem(.upload, id: upload.id.rawValue))
         die(under: WorkItem(.upload, id: upload.id.rawValue))
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (_, client) = try await home.connect()
         let task = try #require(try await client.tasks().first)
         #expect(task.state == .suspended && task.error?.contains("podfs resume upload:\(upload.id)") == true)
         #expect(home.web.requests.isEmpty)
         try await client.perform(.actOnUploads(.resume, ids: [upload.id]))
         try await waitUntil(description: "the upload's request is sent") { !home.web.requests(for: "/post").isEmpty }
         try await waitUntil(description: "the upload is no longer skipped") { skipped().isEmpty }
-        await daemon.stop()
     }
 }

@@ -12,28 +12,6 @@ struct HostQueueTests {
         return queue
     }
 
-    @Test func showsStartInTheOrderOfTheirArrival() {
-        var queue = queue((0..<20).map { "h\($0)" })
-        #expect(queue.start(now: .seconds(0)) == (0..<8).map { ShowID($0) })
-        #expect(queue.start(now: .seconds(0)).isEmpty)
-        #expect(queue.runningCount == 8 && queue.waitingCount == 12)
-        queue.finish(3, .answered, now: .seconds(1))
-        queue.finish(0, .answered, now: .seconds(1))
-        #expect(queue.start(now: .seconds(1)) == [8, 9])
-    }
-
-    @Test func aHostRunsTwoFetchesAndOtherHostsOvertakeIt() {
-        var queue = queue(["a", "a", "a", "a", "b", "c"], total: 4)
-        #expect(queue.start(now: .seconds(0)) == [0, 1, 4, 5])
-        queue.finish(4, .answered, now: .seconds(0))
-        #expect(queue.start(now: .seconds(0)).isEmpty)
-        queue.finish(1, .answered, now: .seconds(0))
-        #expect(queue.start(now: .seconds(0)) == [2])
-        queue.finish(0, .answered, now: .seconds(0))
-        queue.finish(2, .answered, now: .seconds(0))
-        #expect(queue.start(now: .seconds(0)) == [3])
-    }
-
     @Test func oneFetchServesAllWhoAsk() {
         var queue = queue(["a"])
         var joined = queue.enqueue(0, host: "a")
@@ -81,24 +59,6 @@ struct HostQueueTests {
         #expect(queue.start(now: now) == [51])
         queue.finish(51, .refused(retryAfter: nil), now: now)
         #expect(queue.blockedUntil(host: "a", now: now) == now + .seconds(60))
-    }
-
-    @Test func simultaneousRefusalsCountOnce() {
-        var queue = queue(["a", "a"])
-        #expect(queue.start(now: .seconds(0)) == [0, 1])
-        queue.finish(0, .refused(retryAfter: nil), now: .seconds(0))
-        queue.finish(1, .refused(retryAfter: nil), now: .seconds(5))
-        #expect(queue.blockedUntil(host: "a", now: .seconds(5)) == .seconds(65))
-    }
-
-    @Test func aLateAnswerDuringAPauseDoesNotResetThePauses() {
-        var queue = queue(["a", "a", "a"])
-        #expect(queue.start(now: .seconds(0)) == [0, 1])
-        queue.finish(0, .refused(retryAfter: nil), now: .seconds(0))
-        queue.finish(1, .answered, now: .seconds(5))
-        #expect(queue.start(now: .seconds(60)) == [2])
-        queue.finish(2, .refused(retryAfter: nil), now: .seconds(60))
-        #expect(queue.blockedUntil(host: "a", now: .seconds(60)) == .seconds(180))
     }
 
     @Test func aLongRetryAfterIsLimitedToAWeek() {

@@ -1,6 +1,6 @@
-import PodcastFeed
 import Testing
 
+@testable import PodcastFeed
 @testable import PodcastLibrary
 
 struct FindExcerptsTests {

@@ -9,14 +9,11 @@ import Transfers
 
 /// The search index of a library, written and read as the daemon and a command do.
 struct FindIndexTests {
-    private let folder: TemporaryFolder
-    private let library: Library
+    private var (folder, library) = makeLibrary()
     private let assets: String
     private let index: FindIndex
 
     init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
         assets = folder.path + "/assets"
         try FileManager.default.createDirectory(atPath: assets, withIntermediateDirectories: true)
         index = FindIndex(path: folder.path + "/find.sqlite")

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import PodcastProtocol
 import Testing
 import Transfers
@@ -8,13 +9,10 @@ import Transfers
 
 /// Tests of the library's queue of changes for the sync server, and of the changes received from that server.
 @Suite struct LibrarySyncTests {
-    private let folder: TemporaryFolder
-    private let library: Library
+    private var (folder, library) = makeLibrary()
     private let now = Int64(Date().timeIntervalSince1970)
 
     init() throws {
-        folder = try TemporaryFolder()
-        library = try Library.openForWriting(at: folder.library)
     }
 
     private func logIn(_ kind: SyncAccount.Kind = .gpodder) throws { try library.beginSync(account(kind), now: now) }
@@ -61,6 +59,10 @@ import Transfers
         try library.apply(
             actions, clock: SyncClock(local: now, server: server ?? now), window: SyncWindow(last: now, lastFull: now),
             keepsLatestOnly: latestOnly, now: now)
+    }
+
+    private func storedActions() throws -> Int? {
+        try library.query { db in try Int.fetchOne(db, "SELECT count(*) FROM sync_action") }
     }
 
     private func pending() throws -> [SyncAction] {
@@ -267,7 +269,7 @@ import Transfers
         let odd = many(10_003, at: now + 400 * 86_400)
         #expect(try take(odd).future == 10_000)
         #expect(try take(odd).future == 0, "those that are not recorded are not applied either")
-        #expect(try library.syncHistory(limit: 20_000).count == 10_000)
+        #expect(try storedActions() == 10_000)
     }
 
     // MARK: Logins
@@ -385,9 +387,9 @@ import Transfers
         download.position = nil
         download.total = nil
         try take(download)
-        #expect(try library.syncHistory(limit: 5) == [download])
+        #expect(try storedActions() == 1)
         for start in [0, 6_000] { try take(many(6_000, at: now, from: start)) }
-        #expect(try library.syncHistory(limit: 20_000).count == 10_000)
+        #expect(try storedActions() == 10_000)
         #expect(try library.syncQueue().parked == 10_000)
     }
 

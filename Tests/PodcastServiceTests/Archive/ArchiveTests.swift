@@ -8,13 +8,12 @@ import Testing
 import Transfers
 
 /// The archive of a daemon, on an ordinary folder.
-struct ArchiveTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct ArchiveTests {
+    private let home = ServiceHome()
     private let folder: String
     private static let size = 60_000
 
     init() throws {
-        home = try ServiceHome()
         folder = try home.directory.makeDirectory("archive")
         home.publish(episodes: 3, size: Self.size)
     }
@@ -24,19 +23,10 @@ struct ArchiveTests {
     private func start(
         archivesAll: Bool = false, _ change: (inout ServiceConfiguration) -> Void = { _ in }
     ) async throws -> (RunningService, ServiceClient) {
-        let daemon = try await home.start {
+        try await home.connect {
             $0.archiveFolder = folder
             $0.archivesAll = archivesAll
             change(&$0)
-        }
-        return (daemon, try await daemon.connect())
-    }
-
-    private func download(_ numbers: Int..., with daemon: RunningService, _ client: ServiceClient) async throws {
-        for number in numbers {
-            let id = try daemon.episode(number).id
-            try await client.act(.download, id)
-            try await client.completion(of: id)
         }
     }
 
@@ -54,7 +44,7 @@ struct ArchiveTests {
     private func startArchived() async throws -> (RunningService, ServiceClient, path: String) {
         let (daemon, client) = try await start(archivesAll: true)
         try await client.subscribe(home.web.url("/feed.xml"))
-        try await download(1, with: daemon, client)
+        try await daemon.download(1, with: client)
         try await waitUntilArchived(1, daemon)
         return (daemon, client, "\(folder)/\(try #require(daemon.episode(1).archive).path)")
     }
@@ -72,7 +62,7 @@ struct ArchiveTests {
     @Test func aCompleteEpisodeOfANamedShowMovesToTheArchive() async throws {
         let (daemon, client) = try await start()
         try await client.subscribe(home.web.url("/feed.xml"))
-        try await download(1, with: daemon, client)
+        try await daemon.download(1, with: client)
         #expect(home.cacheFiles.count == 1)
         let before = try daemon.episode(1)
         _ = try await client.perform(.set(podcast: show(daemon), assignments: ["archive=true"], confirmed: nil))
@@ -85,9 +75,8 @@ struct ArchiveTests {
         #expect(episode.generation == before.generation)
         #expect(episode.sha256 == before.sha256)
         #expect(try daemon.library.cachedBytes() == 0)
-        try await download(2, with: daemon, client)
+        try await daemon.download(2, with: client)
         try await waitUntilArchived(2, daemon)
-        await daemon.stop()
     }
 
     @Test func aShowCanBeExceptedFromAnArchiveOfAllShows() async throws {
@@ -95,7 +84,7 @@ struct ArchiveTests {
         let (daemon, client) = try await start(archivesAll: true)
         try await client.subscribe(home.web.url("/feed.xml"))
         _ = try await client.perform(.set(podcast: show(daemon), assignments: ["archive=false"], confirmed: nil))
-        try await download(1, with: daemon, client)
+        try await daemon.download(1, with: client)
         let excepted = try daemon.episode(1).id
         try await client.subscribe(home.web.url("/other.xml"))
         let other = try #require(try daemon.library.podcasts().first { $0.title == "Other" })
@@ -105,7 +94,6 @@ struct ArchiveTests {
             try daemon.library.episode(id: id)?.archive?.isServed ?? false
         }
         #expect(try daemon.library.episode(id: excepted)?.archive == nil)
-        await daemon.stop()
     }
 
     /// A program that has opened an episode before it was complete reads it by way of the cache file.
@@ -117,14 +105,13 @@ struct ArchiveTests {
         _ = try await client.read(id, 0..<1_000)
         try await client.completion(of: id)
         // Candidates are examined oldest first.
-        try await download(2, with: daemon, client)
+        try await daemon.download(2, with: client)
         try await waitUntilArchived(2, daemon)
         #expect(try !isArchived(1, daemon))
         let grant = try await client.read(id, 50_000..<51_000)
         #expect(grant.present.covers(50_000..<51_000))
         client.close(id)
         try await waitUntilArchived(1, daemon)
-        await daemon.stop()
     }
 
     @Test func anotherFileOfTheSameNameIsKept() async throws {
@@ -133,13 +120,12 @@ struct ArchiveTests {
         let name = try daemon.episode(1).name
         try home.directory.makeDirectory("archive/Show")
         let foreign = try home.directory.write("archive/Show/\(name)", text: "mine")
-        try await download(1, with: daemon, client)
+        try await daemon.download(1, with: client)
         try await waitUntilArchived(1, daemon)
         #expect(try String(contentsOfFile: foreign, encoding: .utf8) == "mine")
         let path = try #require(daemon.episode(1).archive?.path)
         #expect(path == "Show/\(FileName.stem(ofFile: name)) (2).mp3")
         #expect(media("\(folder)/\(path)"))
-        await daemon.stop()
     }
 
     /// A daemon was killed after it had renamed the file, or another machine has archived the same episode.
@@ -149,11 +135,10 @@ struct ArchiveTests {
         let name = try daemon.episode(1).name
         try home.directory.makeDirectory("archive/Show")
         try home.directory.write("archive/Show/\(name)", home.content(1, size: Self.size).bytes)
-        try await download(1, with: daemon, client)
+        try await daemon.download(1, with: client)
         try await waitUntilArchived(1, daemon)
         #expect(try names().filter { $0.hasSuffix(".mp3") } == [name])
         try await waitUntil(description: "the copy in the cache is removed") { home.cacheFiles.isEmpty }
-        await daemon.stop()
     }
 
     @Test func unfinishedFilesOfAKilledDaemonAreRemoved() async throws {
@@ -162,10 +147,9 @@ struct ArchiveTests {
         await first.stop()
         let own = try home.directory.write("archive/Show/.podfs-partial-\(owner)-1", text: "half")
         let foreign = try home.directory.write("archive/Show/.podfs-partial-other-1", text: "half")
-        let (second, _) = try await start(archivesAll: true)
+        _ = try await start(archivesAll: true)
         try await waitUntil(description: "the unfinished file is removed") { access(own, F_OK) != 0 }
         #expect(access(foreign, F_OK) == 0)
-        await second.stop()
     }
 
     @Test func notesChaptersTranscriptAndArtAreBesideTheEpisode() async throws {
@@ -184,7 +168,7 @@ struct ArchiveTests {
         }
         home.web.serve(
             "/words.vtt", Resource(text: "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n", contentType: "text/vtt"))
-        let (daemon, _, path) = try await startArchived()
+        let (_, _, path) = try await startArchived()
         let stem = FileName.stem(ofFile: path)
         func text(_ path: String) async throws -> String {
             try await waitUntil(description: "\(path) is written") { access(path, F_OK) == 0 }
@@ -196,7 +180,6 @@ struct ArchiveTests {
         #expect(try await text(stem + ".vtt").contains("Hello"))
         #expect(try await text(stem + ".jpg").hasSuffix("/art.jpg"))
         #expect(try names().filter { $0.hasPrefix(".") }.isEmpty)
-        await daemon.stop()
     }
 
     // MARK: Staying
@@ -209,7 +192,6 @@ struct ArchiveTests {
         #expect(problems.first?.contains("it is in the archive") == true)
         #expect(try isArchived(1, daemon))
         #expect(media(path))
-        await daemon.stop()
     }
 
     @Test func theFileStaysAfterUnsubscribeAndIsFoundAgain() async throws {
@@ -219,7 +201,6 @@ struct ArchiveTests {
         try await client.subscribe(home.web.url("/feed.xml"))
         try await waitUntilArchived(1, daemon)
         #expect(home.web.requests(for: home.media(1)).count == 1)
-        await daemon.stop()
     }
 
     @Test func keepDoesNotRemoveAnArchivedEpisode() async throws {
@@ -227,7 +208,6 @@ struct ArchiveTests {
         _ = try await client.perform(
             .set(podcast: show(daemon), assignments: ["keep=1 episodes"], confirmed: true))
         #expect(try isArchived(1, daemon))
-        await daemon.stop()
     }
 
     // MARK: Changes by people
@@ -241,7 +221,6 @@ struct ArchiveTests {
             try second.episode(1).archive?.path == "Show/My name.mp3"
         }
         #expect(try isArchived(1, second))
-        await second.stop()
     }
 
     @Test func aRemovedFileIsReportedAndFoundWhenItReturns() async throws {
@@ -259,7 +238,6 @@ struct ArchiveTests {
         let (third, _) = try await start(archivesAll: true)
         try await waitUntilArchived(1, third)
         #expect(try third.library.archiveProblem() == nil)
-        await third.stop()
     }
 
     @Test func aChangedFileIsNotServedNorReplacedAndADownloadGoesBesideIt() async throws {
@@ -273,7 +251,6 @@ struct ArchiveTests {
         try await waitUntilArchived(1, daemon)
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "tagged by me")
         #expect(media("\(folder)/\(try #require(daemon.episode(1).archive?.path))"))
-        await daemon.stop()
     }
 
     @Test func aTouchedFileIsReadAndServed() async throws {
@@ -283,7 +260,6 @@ struct ArchiveTests {
         #expect(try await client.perform(.examineArchived(episode: episode.id)) == .done)
         #expect(try isArchived(1, daemon))
         #expect(try daemon.episode(1).generation == episode.generation)
-        await daemon.stop()
     }
 
     @Test func verificationFindsAChangeThatKeepsSizeAndTime() async throws {
@@ -298,7 +274,6 @@ struct ArchiveTests {
         ]
         #expect(utimes(path, times) == 0)
         #expect(try await client.perform(.verify(episodes: [id]), \.acted).problems == ["the file was changed"])
-        await daemon.stop()
     }
 
     // MARK: The folder
@@ -330,23 +305,20 @@ struct ArchiveTests {
         try await waitUntil(description: "the copy in the cache is removed") { home.cacheFiles.isEmpty }
         #expect(try names().filter { $0.hasSuffix(".mp3") }.count == 1)
         #expect(media(path))
-        await third.stop()
     }
 
     @Test func aFolderInTheCacheIsRefused() async throws {
-        let daemon = try await home.start {
+        let (daemon, client) = try await home.connect {
             $0.archiveFolder = home.paths.cache + "/archive"
             $0.archivesAll = true
         }
-        let client = try await daemon.connect()
         try FileManager.default.createDirectory(
             atPath: home.paths.cache + "/archive", withIntermediateDirectories: true)
         try await client.subscribe(home.web.url("/feed.xml"))
-        try await download(1, with: daemon, client)
+        try await daemon.download(1, with: client)
         #expect(try !isArchived(1, daemon))
         #expect(home.cacheFiles.count == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.cache + "/archive").isEmpty)
-        await daemon.stop()
     }
 
     @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskLosesNothing() async throws {
@@ -358,7 +330,7 @@ struct ArchiveTests {
         let ballast = try disk.fill()
         let (second, client) = try await start(archivesAll: true)
         try await client.subscribe(home.web.url("/feed.xml"))
-        try await download(1, with: second, client)
+        try await second.download(1, with: client)
         #expect(try second.episode(1).complete)
         await second.stop()
         #expect(home.cacheFiles.count == 1)

@@ -6,10 +6,8 @@ import TestSupport
 import Testing
 
 /// The updates of the search index by the daemon.
-struct FindUpdateTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct FindUpdateTests {
+    private let home = ServiceHome()
 
     private func found(_ term: String, _ daemon: RunningService) throws -> [String] {
         let index = FindIndex(path: home.paths.findIndex)
@@ -23,9 +21,7 @@ struct FindUpdateTests {
         feed.items[0].raw = "<podcast:transcript url=\"\(home.web.url("/t.srt"))\" type=\"application/x-subrip\"/>"
         home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
         home.web.serve("/t.srt", Resource(text: "1\n00:00:01,000 --> 00:00:02,000\ngiant squid\n"))
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         try await waitUntil(description: "the notes are indexed") { try found("sea", daemon).count == 1 }
         #expect(try found("episode", daemon).count == 2)
         #expect(try found("squid", daemon).isEmpty)
@@ -45,6 +41,5 @@ struct FindUpdateTests {
         try await waitUntil(description: "the index is empty") {
             try FindIndex(path: home.paths.findIndex).count() == 0
         }
-        await daemon.stop()
     }
 }

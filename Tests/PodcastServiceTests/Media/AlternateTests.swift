@@ -10,12 +10,10 @@ import Transfers
 
 /// Tests of the alternate media of an episode. Each alternate has an episode identifier of its own, and the daemon
 /// downloads it like an episode.
-struct AlternateTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct AlternateTests {
+    private let home = ServiceHome()
     private let content = TestContent(seed: 1, size: 200_000)
     private let small = TestContent(seed: 2, size: 60_000)
-
-    init() throws { home = try ServiceHome() }
 
     private func start(
         _ change: (inout ServiceConfiguration) -> Void = { _ in }
@@ -29,9 +27,7 @@ struct AlternateTests {
         home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml", etag: "\"f\""))
         home.web.serve("/main.mp3", Resource(content, etag: "\"m\""))
         home.web.serve("/a.opus", Resource(small, contentType: "audio/opus", etag: "\"a\""))
-        let daemon = try await home.start(change)
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe(change)
         let main = try daemon.episode().id
         let alternate = try #require(try daemon.library.alternates(of: main).first).id
         return (daemon, client, main, alternate)
@@ -57,7 +53,6 @@ struct AlternateTests {
         try await waitUntil { try await client.act(.evict, alternate).count == 1 }
         #expect(try daemon.library.rendition(of: alternate) == nil && daemon.episode().complete)
         #expect(home.cacheFiles.count == 1)
-        await daemon.stop()
     }
 
     @Test func playingAnAlternateCountsForTheEpisode() async throws {
@@ -71,7 +66,6 @@ struct AlternateTests {
         _ = try await client.perform(.setPlayed(episode: alternate, true))
         #expect(try daemon.library.episode(id: main)?.played == true)
         #expect(try daemon.library.episode(id: alternate)?.played == false)
-        await daemon.stop()
     }
 
     @Test func alternatesCountTowardsTheCacheLimit() async throws {
@@ -84,20 +78,17 @@ struct AlternateTests {
         try await client.completion(of: main)
         #expect(try daemon.library.rendition(of: alternate) == nil, "the alternate was evicted for the episode")
         #expect(home.cacheFiles.count == 1)
-        await daemon.stop()
     }
 
     @Test func theNextDaemonRestoresAnAlternatesTask() async throws {
         let (daemon, client, _, alternate) = try await start()
         _ = try await client.act(.suspend, alternate)
         await daemon.stop()
-        let second = try await home.start()
-        let other = try await second.connect()
+        let (_, other) = try await home.connect()
         let task = try #require(try await other.tasks().first)
         #expect(task.episode == alternate && task.path.hasSuffix("/Small.opus") && task.state == .suspended)
         _ = try await other.act(.resume, alternate)
         try await other.completion(of: alternate)
-        await second.stop()
     }
 
     /// Downloads the first 30,000 bytes of the alternate. The server then stops sending.
@@ -130,7 +121,6 @@ struct AlternateTests {
         _ = try await client.perform(.tasks)
         #expect(try await client.tasks().isEmpty && daemon.library.downloads().isEmpty)
         try await waitUntil(description: "the file is removed") { home.cacheFiles.isEmpty }
-        await daemon.stop()
     }
 
     @Test func theDownloadOfAnAlternateEndsWhenAnotherDeviceUnsubscribes() async throws {
@@ -152,6 +142,5 @@ struct AlternateTests {
             try await client.tasks().allSatisfy { $0.kind != .download }
         }
         #expect(try daemon.library.downloads().isEmpty)
-        await daemon.stop()
     }
 }

@@ -7,11 +7,9 @@ import Testing
 import Transfers
 
 /// Episodes whose feed names several sources or a hash of the media file.
-struct SourceTests {
-    private let home: ServiceHome
+@Suite(.stopsDaemons) struct SourceTests {
+    private let home = ServiceHome()
     private let content = TestContent(seed: 1, size: 200_000)
-
-    init() throws { home = try ServiceHome() }
 
     /// Serves a feed with one episode, whose main address is `/main.mp3`. Serves no media.
     ///
@@ -28,18 +26,11 @@ struct SourceTests {
             + integrity + "</podcast:alternateEnclosure>"
     }
 
-    private func start() async throws -> (RunningService, ServiceClient) {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
-        return (daemon, client)
-    }
-
     @Test func anEpisodeWhoseAddressIsGoneIsReadFromTheNextSource() async throws {
         home.web.serve("/mirror.mp3", Resource(content, etag: "\"m\""))
         home.web.serve("/other.opus", Resource(TestContent(seed: 2, size: 1_000), contentType: "audio/opus"))
         publish(alternate("audio/opus", ["/other.opus"]) + alternate("audio/mpeg", ["/main.mp3", "/mirror.mp3"]))
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         #expect(try await client.open(id).total == 200_000)
         _ = try await client.read(id, 0..<200_000)
@@ -49,25 +40,23 @@ struct SourceTests {
         let episode = try daemon.episode()
         #expect(episode.complete && !episode.isVerified && episode.name.hasSuffix(".mp3"))
         #expect(home.web.requests(for: "/feed.xml").count == 1, "the feed was not asked for a newer address")
-        await daemon.stop()
     }
 
     @Test func anEpisodeWithAMatchingHashIsVerified() async throws {
         let hash = try await sha256(of: content)
         home.web.serve("/main.mp3", Resource(content, etag: "\"m\""))
         publish(alternate("audio/mpeg", ["/main.mp3"], integrity: integrity(hash)))
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         _ = try await client.act(.download, id)
         try await client.completion(of: id)
         #expect(try daemon.episode().isVerified)
-        await daemon.stop()
     }
 
     @Test func aDifferentHashFailsTheDownload() async throws {
         home.web.serve("/main.mp3", Resource(content, etag: "\"m\""))
         publish(alternate("audio/mpeg", ["/main.mp3"], integrity: integrity([UInt8](repeating: 0, count: 32))))
-        let (daemon, client) = try await start()
+        let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
         _ = try await client.act(.download, id)
         let failure = try await client.event("it fails") { $0.kind == .failed && $0.episode == id }
@@ -75,7 +64,6 @@ struct SourceTests {
         let episode = try daemon.episode()
         #expect(!episode.complete && episode.download?.error != nil && episode.cachedBytes == 0)
         try await waitUntil { home.cacheFiles.isEmpty }
-        await daemon.stop()
     }
 
     private func integrity(_ hash: [UInt8]) -> String {

@@ -8,10 +8,8 @@ import Testing
 import Transfers
 
 /// The daemon's handling of episodes whose media is a stream (an HLS playlist).
-struct StreamTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct StreamTests {
+    private let home = ServiceHome()
 
     private static let playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2.0,\nseg0.ts\n#EXT-X-ENDLIST\n"
 
@@ -24,9 +22,7 @@ struct StreamTests {
         feed.items[0].type = "application/x-mpegURL"
         home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
         if let playlist { home.web.serve("/live/a.m3u8", playlist) }
-        let daemon = try await home.start(change)
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe(change)
         return (daemon, client, try daemon.episode().id)
     }
 
@@ -41,11 +37,10 @@ struct StreamTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
         #expect(home.cacheFiles.isEmpty)
         #expect(try daemon.episode().name.hasSuffix(".m3u8"))
-        await daemon.stop()
     }
 
     @Test func aGoneStreamFailsWithItsReason() async throws {
-        let (daemon, client, id) = try await start(nil)
+        let (_, client, id) = try await start(nil)
         let command = Command.asset(.stream, id: id.rawValue)
         for _ in 1...2 {
             let failure = try #require(await client.failure(of: command))
@@ -53,29 +48,25 @@ struct StreamTests {
         }
         #expect(home.web.requests(for: "/live/a.m3u8").count == 1, "the failure is remembered")
         #expect(await client.failure(of: .asset(.stream, id: 99))?.errorNumber == ENODATA)
-        await daemon.stop()
     }
 
     @Test(arguments: ["<html></html>", "#EXTM3U\nfile:///etc/passwd\n", "seg0.ts\n"])
     func unusablePlaylistsAreRefused(text: String) async throws {
-        let (daemon, client, id) = try await start(Resource(text: text))
+        let (_, client, id) = try await start(Resource(text: text))
         #expect(await client.failure(of: .asset(.stream, id: id.rawValue))?.errorNumber == EIO)
-        await daemon.stop()
     }
 
     @Test func aPlaylistOfAGigabyteIsRefused() async throws {
-        let (daemon, client, id) = try await start(
+        let (_, client, id) = try await start(
             Resource(TestContent(seed: 1, size: 1 << 30), contentType: "audio/mpegurl"))
         #expect(await client.failure(of: .asset(.stream, id: id.rawValue))?.errorNumber == EIO)
-        await daemon.stop()
     }
 
     @Test func aTooLongPlaylistOfShortLinesIsRefused() async throws {
         let line = "#EXTINF:2,\nsegment-with-a-name.ts\n"
         let text = "#EXTM3U\n" + String(repeating: line, count: StreamPlaylist.largest / line.utf8.count + 1)
-        let (daemon, client, id) = try await start(Resource(text: text))
+        let (_, client, id) = try await start(Resource(text: text))
         #expect(await client.failure(of: .asset(.stream, id: id.rawValue)) != nil)
-        await daemon.stop()
     }
 
     @Test func streamsAreNeverDownloaded() async throws {
@@ -91,6 +82,5 @@ struct StreamTests {
         #expect(try await client.tasks().isEmpty)
         #expect(try daemon.library.downloads().isEmpty && home.cacheFiles.isEmpty)
         #expect(home.web.requests(for: "/live/a.m3u8").isEmpty)
-        await daemon.stop()
     }
 }

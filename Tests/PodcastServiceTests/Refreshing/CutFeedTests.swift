@@ -7,10 +7,8 @@ import TestSupport
 import Testing
 
 /// Feeds that exceed the parser's limits.
-@Suite struct CutFeedTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct CutFeedTests {
+    private let home = ServiceHome()
 
     private func text(_ count: Int) -> String {
         FeedBuilder.show("Show", episodes: count, length: 20_000) { home.web.url(home.media($0)) }.text
@@ -36,16 +34,13 @@ import Testing
     }
 
     private func refresh(_ client: ServiceClient) async throws -> RefreshResult {
-        let results = try await client.perform(.refresh(podcasts: []), \.refreshed)
-        return try #require(results.first)
+        try #require(try await client.refresh().first)
     }
 
     @Test func aFeedThatGrowsBeyondTheLimitIsCutAndStaysActive() async throws {
         serve(text(20), etag: "\"whole\"")
         let limits = limits
-        let daemon = try await home.start { $0.feedLimits = limits }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe { $0.feedLimits = limits }
         let show = try #require(try daemon.library.podcasts().first)
         #expect(show.episodes == 20)
         #expect(try !facts(show).contains("the rest is ignored"))
@@ -68,33 +63,26 @@ import Testing
         serve(text(61), etag: "\"longer\"")
         #expect(try await refresh(client).added == 1)
         #expect(try daemon.library.episodes(of: show.id).first?.title == "Episode 61")
-        await daemon.stop()
     }
 
     @Test func aFeedBeyondTheLimitCanBeSubscribedTo() async throws {
         serve(text(60), etag: "\"long\"")
         let limits = limits
-        let daemon = try await home.start { $0.feedLimits = limits }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, _) = try await home.subscribe { $0.feedLimits = limits }
         let show = try #require(try daemon.library.podcasts().first)
         #expect(show.episodes > 20 && show.episodes < 40)
         #expect(try facts(show).contains("the rest is ignored"))
-        await daemon.stop()
     }
 
     @Test func itemsBeyondTheLimitAreIgnored() async throws {
         serve(text(30), etag: "\"many\"")
-        let daemon = try await home.start { $0.feedLimits.items = 10 }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe { $0.feedLimits.items = 10 }
         serve(text(31), etag: "\"more\"")
         #expect(try await refresh(client).added == 1)
         let show = try #require(try daemon.library.podcasts().first)
         #expect(show.episodes == 11 && show.state == "active")
         #expect(try daemon.library.episodes(of: show.id).allSatisfy { $0.listed })
         #expect(try facts(show).contains("more than 10 items; the rest is ignored"))
-        await daemon.stop()
     }
 
     /// Each page is smaller than the limit. The second one is truncated, and the third is not requested.
@@ -110,31 +98,25 @@ import Testing
             home.web.serve(path, Resource(text: feed.text, contentType: "application/rss+xml"))
         }
         let limit = size * 3 / 2
-        let daemon = try await home.start { $0.feedLimits.bytes = limit }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe { $0.feedLimits.bytes = limit }
         let show = try #require(try daemon.library.podcasts().first)
         #expect(show.episodes > 20 && show.episodes < 40)
         #expect(home.web.requests.map(\.path) == ["/feed.xml", "/page-2.xml"])
         let id = show.id
         let cut = show.episodes
         // Episodes beyond the limit do not count as removed.
-        let results = try await client.perform(.refresh(podcasts: [id]), \.refreshed)
+        let results = try await client.refresh(id)
         #expect(results.map(\.error) == [nil])
         let episodes = try daemon.library.episodes(of: id)
         #expect(episodes.count == cut && episodes.allSatisfy { $0.listed })
-        await daemon.stop()
     }
 
     @Test func aFeedOfExactlyTheMaximumSizeIsWhole() async throws {
         serve(text(20), etag: "\"whole\"")
         let size = text(20).utf8.count
-        let daemon = try await home.start { $0.feedLimits.bytes = size }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, _) = try await home.subscribe { $0.feedLimits.bytes = size }
         let show = try #require(try daemon.library.podcasts().first)
         #expect(show.episodes == 20)
         #expect(try !facts(show).contains("the rest is ignored"))
-        await daemon.stop()
     }
 }

@@ -7,10 +7,8 @@ import Testing
 import Transfers
 
 /// Feeds whose server sends only the new items (status 226, RFC 3229).
-struct DeltaTests {
-    private let home: ServiceHome
-
-    init() throws { home = try ServiceHome() }
+@Suite(.stopsDaemons) struct DeltaTests {
+    private let home = ServiceHome()
 
     private func feed(_ title: String = "Show", episodes: Int = 3) -> FeedBuilder {
         FeedBuilder.show(title, episodes: episodes, length: 1_000) { home.web.url("/\($0).mp3") }
@@ -32,15 +30,12 @@ struct DeltaTests {
 
     private func start() async throws -> (RunningService, ServiceClient, ShowID) {
         publish(feed())
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         return (daemon, client, try #require(try daemon.library.podcasts().first).id)
     }
 
     private func refresh(_ client: ServiceClient, _ id: ShowID) async throws -> String? {
-        let results = try await client.perform(.refresh(podcasts: [id]), \.refreshed)
-        return results.first?.error
+        try await client.refresh(id).first?.error
     }
 
     private func document(_ id: ShowID) -> String? {
@@ -69,7 +64,6 @@ struct DeltaTests {
         #expect(requests.map(\.status) == [200, 226, 226])
         #expect(requests[2].headers["If-None-Match"] == "\"f1\"" && requests[0].headers["A-IM"] == nil)
         #expect(try daemon.library.episodes(of: id).count == 5)
-        await daemon.stop()
     }
 
     /// A delta omits known episodes that are still in the feed. So an item of a delta with another guid and URL is a
@@ -83,7 +77,6 @@ struct DeltaTests {
         publish(delta: delta.text, headers: [("IM", "feed")], whole: feed())
         #expect(try await refresh(client, id) == nil)
         #expect(try daemon.library.episodes(of: id).count == 4)
-        await daemon.stop()
     }
 
     @Test(arguments: [
@@ -99,7 +92,6 @@ struct DeltaTests {
         #expect(statuses == [200, 226, 200])
         #expect(try daemon.library.episodes(of: id).count == 4)
         #expect(try daemon.library.podcast(id: id)?.etag == "\"f2\"" && document(id) == whole.text)
-        await daemon.stop()
     }
 
     @Test func aDeltaThatNobodyRequestedFails() async throws {
@@ -110,7 +102,6 @@ struct DeltaTests {
         #expect(statuses.last == 226)
         #expect(home.web.requests(for: "/feed.xml").allSatisfy { $0.headers["A-IM"] == nil })
         #expect(try daemon.library.episodes(of: id).count == 3 && document(id) == feed().text)
-        await daemon.stop()
     }
 
     /// Only the whole feed shows that an episode was removed, so it is fetched once a week.
@@ -125,6 +116,5 @@ struct DeltaTests {
         #expect(try await refresh(client, id) == nil)
         #expect(statuses == [200, 226, 200])
         #expect(try daemon.library.episodes(of: id).filter(\.listed).count == 2)
-        await daemon.stop()
     }
 }

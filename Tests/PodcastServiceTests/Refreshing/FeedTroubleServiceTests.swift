@@ -1,15 +1,14 @@
 import Foundation
-import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 import TestSupport
 import Testing
 
-/// The announcement of feeds that may never return.
-struct FeedTroubleServiceTests {
-    private let home: ServiceHome
+@testable import PodcastLibrary
 
-    init() throws { home = try ServiceHome() }
+/// The announcement of feeds that may never return.
+@Suite(.stopsDaemons) struct FeedTroubleServiceTests {
+    private let home = ServiceHome()
 
     @Test func theHookRunsOnceForEachTrouble() async throws {
         home.publish(episodes: 3, size: 1_000_000)
@@ -48,6 +47,5 @@ struct FeedTroubleServiceTests {
         home.web.serve("/feed.xml") { _ in .normal.status(410) }
         try await client.perform(.refresh(podcasts: [show.id]))
         try await waitUntil(description: "the hook has run for the end") { lines() == [refused, refused, gone] }
-        await daemon.stop()
     }
 }

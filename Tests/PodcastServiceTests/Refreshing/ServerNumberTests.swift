@@ -9,7 +9,7 @@ import Testing
 @testable import Transfers
 
 /// Extreme numbers in response headers, in search results and in feeds.
-@Suite struct ServerNumberTests {
+@Suite(.stopsDaemons) struct ServerNumberTests {
     private static let now: Int64 = 1_800_000_000
 
     @Test func extremeNumbersInHeadersDelayNothingForLong() {
@@ -79,21 +79,18 @@ import Testing
 
     /// The feed claims almost 10^18 bytes for each of twelve files; their sum exceeds a signed 64-bit integer.
     @Test func hugeFileSizesInAFeedDoNotStopDownloads() async throws {
-        let home = try ServiceHome()
+        let home = ServiceHome()
         home.publish(episodes: 12, size: 20_000)
         let text = FeedBuilder.show("Show", episodes: 12, length: 999_999_999_999_999_999) {
             home.web.url(home.media($0))
         }.text
         #expect(text.contains("999999999999999999"))
         home.web.serve("/feed.xml", Resource(text: text, contentType: "application/rss+xml"))
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe()
         let show = try #require(try daemon.library.podcasts().first)
         let episodes = try daemon.library.episodes(of: show.id)
         #expect(episodes.count == 12 && episodes.allSatisfy { $0.size.source == .unknown })
         try await client.perform(.act(.download, episodes: episodes.map(\.id)))
         for episode in episodes { try await client.completion(of: episode.id) }
-        await daemon.stop()
     }
 }

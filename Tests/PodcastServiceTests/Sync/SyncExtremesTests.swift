@@ -8,7 +8,7 @@ import Testing
 import Transfers
 
 /// Numbers outside the range of any clock: in a sync server's responses, in rows of the library, and in commands.
-@Suite struct SyncExtremesTests {
+@Suite(.stopsDaemons) struct SyncExtremesTests {
     @Test func noTwoClocksOverflow() {
         let reach = 2 * SyncTimeRange.latest
         for one in ExtremeNumbers.integers {
@@ -37,7 +37,7 @@ import Transfers
     }
 
     @Test func answersOfExtremeNumbersAreReadOrRefused() throws {
-        let home = try ServiceHome()
+        let home = ServiceHome()
         let library = try Library.openForWriting(at: home.paths.library)
         try library.beginSync(SyncAccount(url: "https://s", user: "u", device: "d", kind: .gpodder), now: 1)
         var dice = SeededGenerator(seed: 16)
@@ -71,13 +71,13 @@ import Transfers
 
     /// A daemon that crashes on a stored number crashes again after each restart.
     @Test func aDaemonSurvivesExtremeTimestampsInAnswersAndRows() async throws {
-        let home = try ServiceHome()
+        let home = ServiceHome()
         home.publish(episodes: 2)
         let server = SyncServer()
         try server.start()
-        let first = try await home.start { $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600)) }
-        let client = try await first.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (first, client) = try await home.subscribe {
+            $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600))
+        }
         let login = SyncLoginRequest(url: server.url, user: "anna", password: "s3cret pass", device: "here")
         try await client.perform(.syncLogin(login))
         try await client.perform(.syncNow(despiteHold: true))
@@ -104,10 +104,9 @@ import Transfers
                 try db.execute(
                     sql: "INSERT OR REPLACE INTO sync_episode SELECT id, ? FROM episode", arguments: [number])
             }
-            let daemon = try await home.start {
+            let (daemon, client) = try await home.connect {
                 $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600))
             }
-            let client = try await daemon.connect()
             try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: Double(position)))
             try await client.perform(.setPlayed(episode: daemon.episode(2).id, number == .min))
             try await client.perform(.refresh(podcasts: []))
@@ -121,11 +120,9 @@ import Transfers
     }
 
     @Test func commandsOfExtremeNumbersAreAnswered() async throws {
-        let home = try ServiceHome()
+        let home = ServiceHome()
         home.publish(episodes: 1)
-        let daemon = try await home.start { $0.catalogues = [] }
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
+        let (daemon, client) = try await home.subscribe { $0.catalogues = [] }
         let id = try daemon.episode().id
         // The show and the episode both have the id 1; commands on them are left out.
         for number in ExtremeNumbers.integers where number != id.rawValue {
@@ -158,6 +155,5 @@ import Transfers
             #expect(await client.failure(of: .setPosition(episode: id, seconds: seconds))?.kind == .usage)
         }
         _ = try await client.tasks()
-        await daemon.stop()
     }
 }

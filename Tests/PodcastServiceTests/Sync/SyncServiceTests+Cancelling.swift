@@ -36,7 +36,6 @@ extension SyncServiceTests {
         gate.open()
         try await sync(other)
         #expect(try daemon.library.podcast(named: "Slow")?.episodes == 40)
-        await daemon.stop()
     }
 
     /// Three commands wait for the same exchange, and the clients of two of them disconnect.
@@ -72,7 +71,6 @@ extension SyncServiceTests {
         gates[1].open()
         #expect(try await result.error == nil)
         #expect(try daemon.library.podcast(named: "Slow 1") != nil)
-        await daemon.stop()
     }
 
     /// The server has asked for a pause. A later request ignores the pause, and the server leaves it unanswered until
@@ -92,7 +90,6 @@ extension SyncServiceTests {
         #expect(account.failures == before.failures && account.heldUntil == held)
         #expect(try #require(account.nextSync) >= held)
         gate.open()
-        await daemon.stop()
     }
 
     /// Later refreshes do not fetch the older pages, so a show without them must not be stored.
@@ -113,6 +110,5 @@ extension SyncServiceTests {
         gate.open()
         try await sync(other)
         #expect(try daemon.library.podcast(named: "Paged")?.episodes == 2)
-        await daemon.stop()
     }
 }

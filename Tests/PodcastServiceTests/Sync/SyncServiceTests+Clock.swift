@@ -23,11 +23,10 @@ extension SyncServiceTests {
     @Test(arguments: [-50 * year, -3 * 86_400, -7_200, 120, 3 * 86_400, 20 * year] as [Int64])
     func aClockThatIsSetDuringAnExchangeLosesNothing(jump: Int64) async throws {
         let clock = SetClock()
-        let daemon = try await home.start {
+        let (daemon, client) = try await home.connect {
             $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600))
             $0.wallClock = { .seconds(clock.now) }
         }
-        let client = try await daemon.connect()
         try await client.subscribe(feed)
         _ = try await client.perform(.syncLogin(request()))
         try await sync(client)
@@ -57,7 +56,6 @@ extension SyncServiceTests {
             #expect(try daemon.episode(number).position == 500)
         }
         #expect(try daemon.library.podcasts().map(\.name) == ["Show"])
-        await daemon.stop()
     }
 }
 

@@ -26,8 +26,9 @@ extension SyncServiceTests {
         #expect(waiting.waitingSubscriptions == 1)
         // The changes are not lost when the daemon stops.
         await first.stop()
-        let second = try await home.start { $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600)) }
-        let other = try await second.connect()
+        let (second, other) = try await home.connect {
+            $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600))
+        }
         let third = try #require(try second.library.podcast(named: "Third"))
         try await other.perform(.unsubscribe(podcast: third.id))
         let show = try #require(try second.library.podcast(named: "Show"))
@@ -41,7 +42,6 @@ extension SyncServiceTests {
         #expect(server.subscriptions(of: device) == [feed, home.web.url("/other.xml")])
         let done = try await status(other)
         #expect(done.error == nil && done.waitingActions == 0 && done.waitingSubscriptions == 0)
-        await second.stop()
     }
 
     /// Makes the next exchange long: another device has subscribed to 100 feeds that do not exist, and to one whose
@@ -68,7 +68,6 @@ extension SyncServiceTests {
         let said = await failure
         #expect(said?.message.contains("cancelled") == true)
         gate.open()
-        await daemon.stop()
     }
 
     @Test func anExchangeEndsWithTheClientThatHasBegunIt() async throws {
@@ -87,12 +86,11 @@ extension SyncServiceTests {
         try await sync(other)
         #expect(try await status(other).state == .idle)
         #expect(try daemon.library.podcast(named: "Slow") != nil)
-        await daemon.stop()
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
     func aRefusalStopsUntilTheNextLogin(kind: String) async throws {
-        let (daemon, client) = try await begin(kind: kind)
+        let (_, client) = try await begin(kind: kind)
         server.setFault { _ in .instead(.status(401)) }
         let failure = await client.failure(of: .syncNow(despiteHold: true))
         #expect(failure?.kind == .refused && failure?.message.contains("podfs sync login") == true)
@@ -102,7 +100,6 @@ extension SyncServiceTests {
         _ = try await client.perform(.syncLogin(request()))
         try await sync(client)
         #expect(try await status(client).state == .idle)
-        await daemon.stop()
     }
 
     /// Retry-After is a number of seconds, or a date by the server's clock, which may be wrong.
@@ -124,7 +121,6 @@ extension SyncServiceTests {
         server.setFault { _ in nil }
         try await sync(client)
         #expect(try daemon.library.syncAccount()?.heldUntil == nil)
-        await daemon.stop()
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
@@ -143,7 +139,6 @@ extension SyncServiceTests {
         try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 5))
         try await sync(client)
         #expect(try await status(client).waitingActions == 0)
-        await daemon.stop()
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
@@ -162,7 +157,6 @@ extension SyncServiceTests {
         try await sync(client)
         #expect(server.actions.count == 1 && server.subscriptions().count == 2)
         #expect(try daemon.library.podcasts().count == 2)
-        await daemon.stop()
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
@@ -183,7 +177,6 @@ extension SyncServiceTests {
         #expect(try daemon.library.podcasts().count == 1)
         #expect(server.web.requests.allSatisfy { $0.path.hasPrefix("/api/") || $0.path.hasPrefix("/index.php/") })
         #expect(try await status(client).error == nil)
-        await daemon.stop()
     }
 
     @Test(
@@ -198,38 +191,36 @@ extension SyncServiceTests {
         #expect(await client.failure(of: .syncNow(despiteHold: true)) != nil)
         #expect(try daemon.library.syncAccount()?.subscriptionsSince == before?.subscriptionsSince)
         #expect(try daemon.library.podcasts().count == 1)
-        await daemon.stop()
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
     func anAnswerWithoutEndIsCutOff(kind: String) async throws {
-        let (daemon, client) = try await begin(kind: kind)
+        let (_, client) = try await begin(kind: kind)
         let endless = Resource(TestContent(seed: 1, size: 200 << 20), contentType: "application/json")
         server.setFault { _ in .instead(.resource(endless).closeDelimited()) }
         let failure = await client.failure(of: .syncNow(despiteHold: true))
         #expect(failure?.message.contains("larger than") == true)
-        await daemon.stop()
     }
 
     @Test func changesAreSentAutomatically() async throws {
-        let daemon = try await home.start { $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(0)) }
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect {
+            $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(0))
+        }
         _ = try await client.perform(.syncLogin(request()))
         try await client.subscribe(feed)
         try await waitUntil { server.subscriptions() == [feed] }
         try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 9))
         try await waitUntil { server.actions.count == 1 }
-        await daemon.stop()
     }
 
     @Test func aScheduledExchangeRunsAutomatically() async throws {
-        let daemon = try await home.start { $0.sync = SyncSchedule(interval: .seconds(1), delay: .seconds(0)) }
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect {
+            $0.sync = SyncSchedule(interval: .seconds(1), delay: .seconds(0))
+        }
         _ = try await client.perform(.syncLogin(request()))
         try await waitUntil { try daemon.library.syncAccount()?.lastSync != nil }
         server.change(add: [feed])
         try await waitUntil { try !daemon.library.podcasts().isEmpty }
-        await daemon.stop()
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
@@ -252,7 +243,6 @@ extension SyncServiceTests {
             }?["position"] as? Int
         }
         #expect(last("1") == 20 && last("2") == 900)
-        await daemon.stop()
     }
 
     /// gpodder.net responds with 404 for a device that the user has deleted on its website.
@@ -267,7 +257,6 @@ extension SyncServiceTests {
         _ = try await client.perform(.syncLogin(request()))
         try await sync(client)
         #expect(try await status(client).state == .idle)
-        await daemon.stop()
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
@@ -282,6 +271,5 @@ extension SyncServiceTests {
         let sent = try #require(server.actions.last?["timestamp"] as? String)
         let time = try #require(SyncTime.seconds(.string(Array(sent.utf8))))
         #expect(abs(time - 5 * 3_600 - Int64(Date().timeIntervalSince1970)) < 120)
-        await daemon.stop()
     }
 }

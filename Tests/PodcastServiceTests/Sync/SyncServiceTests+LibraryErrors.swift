@@ -38,7 +38,6 @@ extension SyncServiceTests {
         try await sync(client)
         #expect(try Set(daemon.library.podcasts().map(\.name)) == ["Show", "Other", "Third"])
         #expect(try await status(client).state == .idle)
-        await daemon.stop()
     }
 
     @Test func anExchangeThatCannotBeRecordedIsNotRepeatedAtOnce() async throws {
@@ -56,6 +55,5 @@ extension SyncServiceTests {
         #expect(try await status(client).state == .idle)
         let next = try #require(try daemon.library.syncAccount()?.nextSync)
         #expect(next > 1)
-        await daemon.stop()
     }
 }

@@ -6,12 +6,11 @@ import TestSupport
 import Testing
 
 /// Tests of the daemon's synchronization with a conforming sync server and with a faulty one.
-@Suite(.timeLimit(.minutes(10))) struct SyncServiceTests {
-    let home: ServiceHome
+@Suite(.stopsDaemons, .timeLimit(.minutes(10))) struct SyncServiceTests {
+    let home = ServiceHome()
     let server: SyncServer
 
     init() throws {
-        home = try ServiceHome()
         server = SyncServer()
         try server.start()
         home.publish(episodes: 3)
@@ -30,8 +29,9 @@ import Testing
 
     /// Starts a daemon with a show, logs in, syncs once, and waits until no exchange is running.
     func begin(kind: String? = nil) async throws -> (RunningService, ServiceClient) {
-        let daemon = try await home.start { $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600)) }
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect {
+            $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(3_600))
+        }
         try await client.subscribe(feed)
         _ = try await client.perform(.syncLogin(request(kind: kind)))
         _ = try await status(client, .syncNow(despiteHold: false))
@@ -57,7 +57,7 @@ import Testing
     // MARK: Login
 
     @Test func theServersProtocolIsDetected() async throws {
-        let (daemon, client) = try await begin()
+        let (_, client) = try await begin()
         #expect(try await status(client).kind == "gpodder")
         #expect(server.devices.contains("here"))
         _ = try await client.perform(.syncLogout)
@@ -69,7 +69,6 @@ import Testing
         request.url = nextcloud.url
         _ = try await client.perform(.syncLogin(request))
         #expect(try await status(client).kind == "nextcloud")
-        await daemon.stop()
     }
 
     @Test func linkedDevicesShareOneList() async throws {
@@ -79,24 +78,20 @@ import Testing
         let (daemon, _) = try await begin()
         #expect(try Set(daemon.library.podcasts().map(\.name)) == ["Show", "Other"])
         #expect(server.subscriptions(of: "phone").count == 2)
-        await daemon.stop()
     }
 
     @Test(arguments: ["wrong", ""])
     func aWrongPasswordIsRefusedAndNotKept(password: String) async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         let failure = await client.failure(of: .syncLogin(request(password: password)))
         #expect(failure?.kind == .refused)
         #expect(failure?.message.contains("podfs sync login") == true)
         #expect(try daemon.library.syncAccount() == nil)
         #expect(!FileManager.default.fileExists(atPath: home.paths.credentials))
-        await daemon.stop()
     }
 
     @Test func aServerWithoutTheAPIIsReported() async throws {
-        let daemon = try await home.start()
-        let client = try await daemon.connect()
+        let (daemon, client) = try await home.connect()
         var wrong = request()
         wrong.url = home.web.url("")
         #expect(await client.failure(of: .syncLogin(wrong))?.message.contains("neither") == true)
@@ -111,13 +106,12 @@ import Testing
         wrong.url = "http://127.0.0.1:1"
         #expect(await client.failure(of: .syncLogin(wrong))?.message.contains("check the address") == true)
         #expect(try daemon.library.syncAccount() == nil)
-        await daemon.stop()
     }
 
     @Test func thePasswordIsNeverSentElsewhereOrShown() async throws {
         let other = HTTPTestServer()
         try other.start()
-        let (daemon, client) = try await begin()
+        let (_, client) = try await begin()
         server.setFault { _ in .instead(.redirect(to: other.url("/api/2/subscriptions/anna/here.json"))) }
         let failure = await client.failure(of: .syncNow(despiteHold: true))
         #expect(other.requests.isEmpty)
@@ -134,7 +128,6 @@ import Testing
         _ = try await client.perform(.syncLogout)
         let kept = try String(contentsOfFile: home.paths.credentials, encoding: .utf8)
         #expect(!kept.contains("s3cret"))
-        await daemon.stop()
     }
 
     // MARK: Synchronization
@@ -158,7 +151,6 @@ import Testing
         try await sync(client)
         #expect(try Set(daemon.library.podcasts().map(\.name)) == ["Show", "Other"])
         #expect(try daemon.episode(2).played)
-        await daemon.stop()
     }
 
     @Test(arguments: ["gpodder", "nextcloud"])
@@ -171,7 +163,6 @@ import Testing
         try await sync(client)
         #expect(try daemon.episode(1).position == 500)
         #expect(try daemon.episode(2).played)
-        await daemon.stop()
     }
 
     @Test func otherDevicesDownloadsStartNothing() async throws {
@@ -184,8 +175,6 @@ import Testing
         try await sync(client)
         #expect(try await client.tasks().isEmpty)
         #expect(try daemon.episode(1).position == nil)
-        #expect(try daemon.library.syncHistory(limit: 9).map(\.kind) == [.delete, .download])
-        await daemon.stop()
     }
 
     @Test func theServersSpellingIsTheSameShow() async throws {
@@ -198,7 +187,6 @@ import Testing
         try await client.perform(.unsubscribe(podcast: show.id))
         try await sync(client)
         #expect(server.subscriptions().isEmpty)
-        await daemon.stop()
     }
 
     @Test func aMoveOnAnotherDeviceIsNoNewShow() async throws {
@@ -212,6 +200,5 @@ import Testing
         try await sync(client)
         #expect(server.subscriptions() == [home.web.url("/new.xml")])
         #expect(try daemon.library.podcasts().map(\.id) == before)
-        await daemon.stop()
     }
 }
