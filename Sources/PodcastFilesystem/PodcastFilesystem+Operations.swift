@@ -132,7 +132,7 @@ extension PodcastFilesystem {
             .tagged:
             return true
         case .show, .taggedShow, .showFeed, .playlist, .page, .feedJSON, .feedXML, .notesFolder, .chaptersFolder,
-            .alternates, .cover:
+            .alternates, .cover, .folderIcon:
             return try library.podcast(id: node.show).map { !$0.ephemeral } ?? false
         case .episode:
             guard let episode = try library.opening(of: node.episode), !episode.isEphemeral else { return false }

@@ -49,7 +49,7 @@ struct BrowserTests {
             feed.image = server.url("/cover")
             server.serve("/cover", Resource(bytes: picture, contentType: "image/jpeg"), [.holdHead(gate)])
             feed.items[0].title = "50% off: #1? \"a\" & b – ü"
-            feed.items[0].description = "<p>Notes <b>here</b></p>"
+            feed.items[0].description = "<p>Notes <b>here</b>: 00:50 a sum of 12:5, v1.2:30; 0:00:20.</p>"
             feed.items[0].raw = """
                 <psc:chapters xmlns:psc="http://podlove.org/simple-chapters">\
                 <psc:chapter start="0" title="One"/><psc:chapter start="00:00:40" title="Two"/></psc:chapters>
@@ -92,6 +92,14 @@ struct BrowserTests {
             try await browser.value("document.querySelector('[aria-current]').dataset.start", as: String.self) == "40.0"
         }
         #expect(try await browser.value("Math.round(document.querySelector('audio').duration)", as: Int.self) == 60)
+        // So does a click on a time in the notes.
+        let times =
+            "[...document.querySelectorAll('.notes button')].map(b=>b.textContent+'='+b.dataset.start).join(' ')"
+        #expect(try await browser.value(times, as: String.self) == "00:50=50 0:00:20=20")
+        try await browser.click(".notes button")
+        try await waitUntil(description: "the player is at the time") {
+            try await browser.value("document.querySelector('audio').currentTime", as: Double.self) > 50.1
+        }
         // Seek back.
         try await browser.run("const a=document.querySelector('audio');a.pause();a.currentTime=5;a.play()")
         try await waitUntil(description: "the player has left the chapter") {

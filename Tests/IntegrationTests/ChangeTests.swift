@@ -63,7 +63,7 @@ import Testing
             return file == "586" && followed == "586"
         }
         #expect(try await show.attribute("state", of: show.path(2)) == "cached")
-        #expect(try await Self.names("\(show.mount.mountPoint)/Downloaded").count == 2)
+        #expect(try await Self.names("\(show.mount.mountPoint)/Downloaded").count == 3)
         try await Self.walk(show)
         let evicted = try await show.home.run("evict", show.path(2))
         #expect(evicted.exitCode == 0, "\(evicted.error)")
@@ -72,7 +72,7 @@ import Testing
             return file == "1" && followed.isEmpty
         }
         #expect(try await show.attribute("state", of: show.path(2)) == "remote")
-        #expect(try await Self.names("\(show.mount.mountPoint)/Downloaded") == ["playlist.m3u8"])
+        #expect(try await Self.names("\(show.mount.mountPoint)/Downloaded") == ["index.html", "playlist.m3u8"])
     }
 
     @Test func anOpenFolderListsANewEpisodeAfterARewind() async throws {

@@ -68,7 +68,7 @@ import Testing
         }
         let mounted = try await home.run("mount", there.mount.mountPoint)
         try #require(mounted.exitCode == 0, "\(mounted.error)")
-        #expect(try await there.list("In Progress") == ["playlist.m3u8"])
+        #expect(try await there.list("In Progress") == ["index.html", "playlist.m3u8"])
 
         // On the first device, the episode is paused at 754 s (12:34).
         for number in [1, 3, 2] {
@@ -76,9 +76,9 @@ import Testing
             try await show.waitForState("cached", of: here.path(number))
         }
         #expect(try await here.play(("started", 0), ("seeked", 751), ("paused", 754)) == "")
-        #expect(try await here.list("In Progress") == [Self.link, "playlist.m3u8"])
+        #expect(try await here.list("In Progress") == [Self.link, "index.html", "playlist.m3u8"])
         try await waitUntil(description: "the episode is in progress on the other device") {
-            try await there.list("In Progress") == [Self.link, "playlist.m3u8"]
+            try await there.list("In Progress") == [Self.link, "index.html", "playlist.m3u8"]
         }
         // The first device may upload the seek to 751 s in one sync and the pause at 754 s in the next.
         try await waitUntil(description: "the position is synced") {
@@ -93,9 +93,9 @@ import Testing
         #expect(try await there.value("played", of: 2) == "1")
         try await waitUntil(description: "the episode is played") { try await here.value("played", of: 2) == "1" }
         #expect(try await here.value("position", of: 2) == nil)
-        #expect(try await here.list("In Progress") == ["playlist.m3u8"])
+        #expect(try await here.list("In Progress") == ["index.html", "playlist.m3u8"])
         #expect(try await here.list("Unplayed").contains { $0.hasPrefix("2026-01-02") } == false)
-        #expect(try await here.list("Unplayed").count == 4)
+        #expect(try await here.list("Unplayed").count == 5)
 
         // The played episode is evicted first, although it was opened after the two other cached episodes.
         _ = try await show.read(here.path(4))

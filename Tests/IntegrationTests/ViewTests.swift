@@ -85,12 +85,12 @@ import Testing
         #expect(try await output("stat", "-c", "%F %s %Y", link) == "symbolic link 40 1767340800\n")
         let inode = try await output("stat", "-c", "%i", link)
         #expect(try await output("stat", "-L", "-c", "%i", link) == output("stat", "-c", "%i", show.path(2)))
-        #expect(try await output("ls", "\(root)/Downloaded") == "playlist.m3u8\n")
+        #expect(try await output("ls", "\(root)/Downloaded") == "index.html\nplaylist.m3u8\n")
         let read = try await show.read(link)
         #expect(MountedShow.content(2).matches(read.standardOutput) && read.standardOutput.count == 300_000)
         try await show.waitForState("cached", of: show.path(2))
         let name = "2026-01-02 Episode 2 - Example Show.mp3\n"
-        #expect(try await output("ls", "\(root)/Downloaded") == name + "playlist.m3u8\n")
+        #expect(try await output("ls", "\(root)/Downloaded") == name + "index.html\nplaylist.m3u8\n")
         #expect(try await output("find", "-L", "\(root)/Downloaded", "-name", "*.mp3").hasSuffix(name))
         // After the lookup the kernel caches the link. The eviction must remove it nevertheless.
         let cached = "\(root)/Downloaded/\(name.dropLast())"
@@ -99,7 +99,7 @@ import Testing
         try await waitUntil(deadline: .seconds(60), description: "the link is gone") {
             try await ChildProcess.run("stat", [cached]).exitCode != 0
         }
-        #expect(try await output("ls", "\(root)/Downloaded") == "playlist.m3u8\n")
+        #expect(try await output("ls", "\(root)/Downloaded") == "index.html\nplaylist.m3u8\n")
         _ = try await show.home.run("unmount", root)
         try await show.remount()
         #expect(try await output("stat", "-c", "%i", link) == inode)
@@ -111,7 +111,7 @@ import Testing
         let root = show.mount.mountPoint
         let playlist = "\(root)/\(MountedShow.show)/playlist.m3u8"
         let before = try await output("stat", "-c", "%s", playlist)
-        #expect(try await output("ls", "\(root)/Latest").split(separator: "\n").count == 4)
+        #expect(try await output("ls", "\(root)/Latest").split(separator: "\n").count == 5)
         let feed = FeedBuilder.show(MountedShow.show, episodes: 4, length: 300_000) { server.url("/\($0).mp3") }
         server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
         #expect(try await show.home.run("refresh").output == "1 new episode in Example Show\n")
@@ -152,6 +152,7 @@ import Testing
         try await waitUntil(description: "the cover is there") {
             try await output("stat", "-c", "%s %a", "\(folder)/cover.jpg") == "200004 444\n"
         }
+        #expect(try await output("cat", "\(folder)/.directory") == "[Desktop Entry]\nIcon=./cover.jpg\n")
         server.clearLog()
         let names = try await output("ls", folder)
         for name in ["cover.jpg", "2026-01-03 Episode 3.jpg", "2026-01-03 Episode 3.vtt"] {

@@ -62,7 +62,7 @@ struct PageFileTests {
     func aViewsPageSaysWhetherItIsCut(episodes: Int, text: String) async throws {
         try mounted.subscribe(episodes: episodes)
         try mounted.library.setView(named: "All", ["limit=none"], now: 0)
-        let page = try await content("All", ".index.html")
+        let page = try await content("All", "index.html")
         #expect(page.contains("<span>\(text)</span>") && count("<details>", in: page) == 500)
     }
 

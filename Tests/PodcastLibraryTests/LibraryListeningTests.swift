@@ -48,6 +48,20 @@ import Transfers
         }
     }
 
+    /// The pages then show how far the episode was played.
+    @Test func withoutADurationInTheFeedThePlayersCounts() throws {
+        let (podcast, episodes) = try show()
+        for episode in episodes {
+            try library.recordListening(
+                to: episode, ListeningChange(played: false, position: 61.5, started: 0, total: 2_400), now: now)
+        }
+        #expect(Set(try library.episodesInProgress(limit: 9).map(\.duration)) == [1_000, 2_400])
+        var durations: [Double?] = []
+        let limits = SummaryLimits(notes: 0, notesInAll: 0, chapters: 0, chaptersInAll: 0)
+        try library.summaries(of: podcast, limits: limits) { durations.append($0.duration) }
+        #expect(Set(durations) == [1_000, 2_400])
+    }
+
     @Test func aPlayActionSaysWhereListeningBegan() throws {
         let (_, episodes) = try show()
         try logIn()

@@ -145,7 +145,7 @@ struct ShowPageTests {
         let first = EpisodeSummary(
             id: 2, name: "2026-01-02 #2.mp3", title: "#2", published: 1_767_340_800, duration: 3_912,
             link: "https://example.com/2", size: 40_000_000, sizeSource: .feed, complete: true,
-            position: 750, season: 2, sidecars: [.notes, .vtt], notes: "<p>Notes <i>here</i></p>",
+            position: 750, season: 2, sidecars: [.notes, .vtt, .art], notes: "<p>Notes <i>here</i></p>",
             chapters: [Chapter(start: 61.5, title: "One")],
             details: details)
         let second = EpisodeSummary(
@@ -162,6 +162,7 @@ struct ShowPageTests {
                 + "<span class=\"length\">1:05:12</span>",
             "<progress max=\"100\" value=\"19\" aria-label=\"12:30 of 1:05:12 played\"",
             "<li id=\"e1\" class=\"played\">",
+            "<img class=\"own\" src=\"2026-01-02%20%232.jpg\" alt=\"\"", "data-seconds=\"3912\"><p>Notes",
             "<h2>Season 2: Rivers</h2>", "<h2>Season 1</h2>", "value=\"https://example.com/feed\"",
             "<a href=\"playlist.m3u8\">Playlist</a>",
             "<h3 dir=\"auto\">1 <span class=\"mark\" aria-hidden=\"true\">✓</span>",
@@ -342,7 +343,7 @@ struct ShelfPageTests {
         shelf.views = [("To <hear>", 12)]
         #expect(
             text(ShelfPage(shelf).bytes).contains(
-                "href=\"To%20%3Chear%3E/.index.html\">To &lt;hear&gt; <span class=\"facts\">12 episodes</span></a>"))
+                "href=\"To%20%3Chear%3E/index.html\">To &lt;hear&gt; <span class=\"facts\">12 episodes</span></a>"))
     }
 
     /// A browser reads the images of a page one after another, so that all would wait for the server of a missing one.

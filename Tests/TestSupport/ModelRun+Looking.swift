@@ -357,4 +357,4 @@ extension ModelRun {
 }
 
 /// The kinds of node of which a folder contains one at most.
-private let uniqueKinds: Set<UInt64> = [7, 8, 9, 10, 11, 14, 16, 21, 22, 23, 24, 27, 30, 32, 33, 34, 35, 37, 38]
+private let uniqueKinds: Set<UInt64> = [7, 8, 9, 10, 11, 14, 16, 21, 22, 23, 24, 27, 30, 32, 33, 34, 35, 37, 38, 40]

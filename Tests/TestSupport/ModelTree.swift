@@ -76,7 +76,7 @@ package struct ModelTree: Sendable {
                 return library.listed.map { ModelName(name: $0.name, inode: Self.inode(28, $0.id), kind: .folder) }
             default:
                 guard let view = library.view(path[0]) else { return show(path[0]).map(names) }
-                return [("playlist.m3u8", 22), (".nomedia", 23), (".index.html", 34)].map {
+                return [("playlist.m3u8", 22), (".nomedia", 23), ("index.html", 34)].map {
                     ModelName(name: $0, inode: Self.inode($1, view.id), kind: .file)
                 } + links(view).map { ModelName(name: $1, inode: Self.inode(5, $0.id), kind: .link) }
             }
@@ -112,6 +112,7 @@ package struct ModelTree: Sendable {
         names += episodes.map { ModelName(name: $0.name, inode: Self.inode(2, $0.id), kind: .file) }
         if show.feed.hasCover {
             names.append(ModelName(name: "cover.jpg", inode: Self.inode(14, show.id), kind: .file))
+            names.append(ModelName(name: ".directory", inode: Self.inode(40, show.id), kind: .file))
         }
         for episode in episodes {
             if episode.item.hasArt {
@@ -208,7 +209,7 @@ package struct ModelTree: Sendable {
             return ModelNode(file: listed.inode, .judged { Self.judgeView($0) }, modified: .between(0, .max))
         case 16, 35: return ModelNode(folder: listed.inode, modified: ModelRange(started))
         case 5: return linkNode(listed, row)
-        case 7, 8, 9, 14, 21: return library[show: row].flatMap { showFile($0, listed) }
+        case 7, 8, 9, 14, 21, 40: return library[show: row].flatMap { showFile($0, listed) }
         case 10, 11:
             guard let show = show(path[0]) else { return nil }
             return ModelNode(folder: listed.inode, modified: ModelRange(show.newest))
@@ -338,6 +339,10 @@ package struct ModelTree: Sendable {
                 file: listed.inode, .bytes(Array(show.document.utf8)), modified: ModelRange(show.refreshed))
             node.permissions = 0o400
             return node
+        case ".directory":
+            return ModelNode(
+                file: listed.inode, .bytes(Array("[Desktop Entry]\nIcon=./cover.jpg\n".utf8)),
+                modified: ModelRange(show.changed))
         case "cover.jpg":
             var node = ModelNode(file: listed.inode, .bytes(show.feed.cover), modified: ModelRange(show.changed))
             if !show.hasCoverCached { (node.sizes, node.blocks) = (.exactly(2 << 20), .exactly(1)) }

@@ -36,6 +36,24 @@ struct AssetFile: GeneratedFile {
     func extendedAttributes() throws -> [(String, String)] { mount.assetFailures.attributes(of: node) }
 }
 
+/// The icon of a show's folder for KDE's file manager: its cover, once that is cached.
+struct FolderIconFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    static let name = ".directory"
+
+    var form: NodeForm { .changing }
+
+    func render() throws -> Rendering? {
+        guard let show = try mount.library.podcast(id: node.show), show.cover != nil, let cover = show.coverName else {
+            return nil
+        }
+        let text = "[Desktop Entry]\nIcon=./\(cover)\n"
+        return Rendering(GeneratedContent(Array(text.utf8)), modified: show.changed, changed: show.changed)
+    }
+}
+
 extension NodeNumber.Kind {
     /// The daemon's kind of asset; `nil` for other nodes.
     fileprivate var asset: AssetKind? {
@@ -100,6 +118,10 @@ extension PodcastFilesystem {
         // Without attributes, with which the kernel would cache the name.
         if let name = podcast.coverName {
             items.append(FolderSnapshot.Item(name: name, bare: NodeNumber(kind: .cover, row: show)))
+        }
+        if podcast.cover != nil {
+            items.append(
+                FolderSnapshot.Item(name: FolderIconFile.name, bare: NodeNumber(kind: .folderIcon, row: show)))
         }
         let sidecars = Sidecar.all.filter { $0.folder == .show }
         for entry in entries where !entry.sidecars.isEmpty {

@@ -100,6 +100,7 @@ extension PodcastFilesystem {
         case .notes: NotesFile(node: node, mount: self)
         case .chapters: ChaptersFile(node: node, mount: self)
         case .cover, .art, .vtt, .srt: AssetFile(node: node, mount: self)
+        case .folderIcon: FolderIconFile(node: node, mount: self)
         case .showFeed: ShowFeedFile(node: node, mount: self)
         case .viewFeed: ViewFeedFile(node: node, mount: self)
         case .tagged: TaggedFolder(node: node, mount: self)

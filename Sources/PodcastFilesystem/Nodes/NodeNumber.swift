@@ -43,6 +43,8 @@ package struct NodeNumber: Sendable, Hashable {
         case chapters = 13
         /// The show's art; the row is the show's.
         case cover = 14
+        /// The file that names the cover as the folder's icon; the row is the show's.
+        case folderIcon = 40
         /// An episode's art and transcripts; the row is the episode's.
         case art = 15
         case vtt = 19
@@ -88,7 +90,7 @@ package struct NodeNumber: Sendable, Hashable {
             switch self {
             case .find, .findPlaylist, .findNoMedia, .viewPlaylist, .viewNoMedia, .viewPage, .viewFeed, .tags, .tagged,
                 .search, .playlist, .page,
-                .feedJSON, .feedXML, .notesFolder, .chaptersFolder, .alternates, .cover, .showFeed:
+                .feedJSON, .feedXML, .notesFolder, .chaptersFolder, .alternates, .cover, .folderIcon, .showFeed:
                 true
             default: false
             }

@@ -13,7 +13,7 @@ package struct ShelfEpisode: Sendable, Equatable {
     package var published: Int64?
     /// The UTC offset of the feed's time zone in seconds.
     package var publishedOffset: Int = 0
-    /// The duration in seconds.
+    /// The duration in seconds according to the feed, otherwise according to the player.
     package var duration: Double?
     /// The playback position in seconds.
     package var position: Double?
@@ -66,8 +66,8 @@ extension Library {
     ) throws -> [ShelfEpisode] {
         try rows(
             """
-            SELECT e.id, e.podcast, e.name, e.title, e.published, e.published_offset, e.duration, e.position, \
-            e.played, r.complete, e.type FROM \(source) JOIN podcast p ON p.id = e.podcast \
+            SELECT e.id, e.podcast, e.name, e.title, e.published, e.published_offset, \
+            coalesce(e.duration, e.total), e.position, e.played, r.complete, e.type FROM \(source) JOIN podcast p ON p.id = e.podcast \
             LEFT JOIN rendition r ON r.episode = e.id WHERE p.ephemeral = 0 AND e.buried = 0 \(condition)
             """, arguments
         ) { row in

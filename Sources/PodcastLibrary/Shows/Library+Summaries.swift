@@ -13,7 +13,7 @@ package struct EpisodeSummary: Sendable, Equatable {
     package var published: Int64?
     /// The UTC offset of the feed's time zone in seconds.
     package var publishedOffset: Int = 0
-    /// The duration in seconds.
+    /// The duration in seconds according to the feed, otherwise according to the player.
     package var duration: Double?
     /// The MIME type according to the feed.
     package var type: String?
@@ -102,7 +102,8 @@ extension Library {
             let rows = try Row.fetchCursor(
                 db,
                 """
-                SELECT e.id, e.name, e.title, e.published, e.published_offset, e.duration, e.type, e.link, e.changed, \
+                SELECT e.id, e.name, e.title, e.published, e.published_offset, coalesce(e.duration, e.total), \
+                e.type, e.link, e.changed, \
                 \(EpisodeSQL.size), e.length, r.complete, e.sidecars, d.value, e.played, e.position, e.season, \
                 e.podcast, e.guid, e.episode, e.episode_type, e.explicit \
                 FROM \(source) LEFT JOIN rendition r ON r.episode = e.id \

@@ -33,7 +33,7 @@ package struct Shelf: Sendable {
     /// The maximum number of titles that can be searched. At some 80 bytes each, they stay below a megabyte.
     package static let titleLimit = 10_000
     /// The name of the file with a view's page, in the view's folder.
-    package static let viewFile = ".index.html"
+    package static let viewFile = "index.html"
 }
 
 /// The page of all shows, `index.html` in the mount's root.

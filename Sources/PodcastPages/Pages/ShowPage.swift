@@ -112,8 +112,10 @@ package struct ShowPage: Sendable {
         }
         let base = episode.link ?? show.link ?? WebAddress.redacted(show.url)
         let notes = episode.notes.map { SanitizedHTML.text(of: $0, base: base, headings: 4) } ?? ""
+        // The script makes the times in the notes that are before the end lead there.
+        let seconds = episode.duration.map { " data-seconds=\"\(WholeNumber.of($0))\"" as Markup }
         let notesPart: Markup = """
-            <div class="notes" dir="auto"\(raw: LanguageTag.attribute(show.language))>\(raw: notes)</div>
+            <div class="notes" dir="auto"\(raw: LanguageTag.attribute(show.language))\(seconds)>\(raw: notes)</div>
 
             """
         let player = playerPart(of: episode)
@@ -127,7 +129,7 @@ package struct ShowPage: Sendable {
             \(Markup.state(isComplete: episode.complete))</span>\
             \(Markup.listening(episode.position, of: episode.duration, isPlayed: episode.played))</summary>\
             <div class="inside">
-            \(player)\(Self.chapters(of: episode))\(notes.isEmpty ? nil : notesPart)\(episode.details.map(facts))\
+            \(art(of: episode))\(player)\(Self.chapters(of: episode))\(notes.isEmpty ? nil : notesPart)\(episode.details.map(facts))\
             \(alternates(of: episode))\(links(of: episode))</div></details></li>
 
             """
@@ -153,8 +155,8 @@ package struct ShowPage: Sendable {
     // MARK: Old episodes
 
     /// Returns the data of an episode for the script: id, file name, title (0 if the file name contains it), day,
-    /// duration, size, and flags (1 cached, 2 played, 4 video, 8 no player, 16 notes). If the episode is not played and
-    /// its playback position is at least a second, the position follows.
+    /// duration, size, and flags (1 cached, 2 played, 4 video, 8 no player, 16 notes, 32 art). If the episode is not
+    /// played and its playback position is at least a second, the position follows.
     private mutating func data(of episode: EpisodeSummary) -> OrderedJSON {
         let day = episode.published.flatMap { GregorianDay(seconds: $0, offset: episode.publishedOffset) }
         let stem = FileName.stem(ofFile: episode.name)
@@ -168,6 +170,7 @@ package struct ShowPage: Sendable {
         default: break
         }
         if episode.sidecars.contains(.notes) { flags |= 16 }
+        if episode.sidecars.contains(.art) { flags |= 32 }
         var values: [OrderedJSON] = [
             .int(episode.id.rawValue), .string(episode.name), hasTitle ? .int(0) : .string(episode.title),
             .string(day.map(DayText.text) ?? ""), .string(episode.duration.map(TimeText.clock) ?? ""),
@@ -215,6 +218,16 @@ package struct ShowPage: Sendable {
             <div class="player"><\(element) controls preload="none" src="\(path: episode.name)"\(at) \
             aria-label="\(episode.title)">\(episode.sidecars.isDisjoint(with: .anyVTT) ? nil : transcript)\
             </\(element)>\(length)</div>
+
+            """
+    }
+
+    /// Returns the episode's own art, which a browser loads when the row is opened.
+    private func art(of episode: EpisodeSummary) -> Markup? {
+        if !episode.sidecars.contains(.art) { return nil }
+        return """
+            <img class="own" src="\(path: Self.sidecar(of: episode, "jpg"))" alt="" width="192" height="192" \
+            loading="lazy" decoding="async">
 
             """
     }

@@ -40,8 +40,27 @@ function player(inside){
   }
   return one('audio,video',inside);
 }
+function times(row){
+  const notes=one('.notes',row);
+  if(!notes||notes.dataset.linked||!one('audio,video',row))return;
+  notes.dataset.linked='1';
+  const end=Number(notes.dataset.seconds)||Infinity,texts=[],walker=document.createTreeWalker(notes,NodeFilter.SHOW_TEXT);
+  while(walker.nextNode())if(!walker.currentNode.parentElement.closest('a'))texts.push(walker.currentNode);
+  for(const text of texts){
+    const parts=text.data.split(/(?<![\d:.,])((?:\d{1,2}:)?[0-5]?\d:[0-5]\d)(?![\d:]|[.,]\d)/);
+    if(parts.length<2)continue;
+    text.replaceWith(...parts.map((part,i)=>{
+      const start=i%2?part.split(':').reduce((sum,value)=>sum*60+Number(value),0):end;
+      if(start>=end)return part;
+      const button=make('button',part,'time');
+      button.type='button';button.dataset.start=start;
+      return button;
+    }));
+  }
+}
 function episodes(){
-  list.addEventListener('toggle',e=>{if(e.target.open)player(e.target)},true);
+  list.addEventListener('toggle',e=>{if(e.target.open){player(e.target);times(e.target)}},true);
+  for(const row of all('details[open]',list))times(row);
   list.addEventListener('click',e=>{
     const button=e.target.closest('button');
     if(!button)return;
@@ -61,7 +80,7 @@ function episodes(){
   },true);
   list.addEventListener('timeupdate',e=>{
     let now=null;
-    for(const button of all('button',e.target.closest('.inside'))){
+    for(const button of all('.chapters button',e.target.closest('.inside'))){
       button.removeAttribute('aria-current');
       if(Number(button.dataset.start)<=e.target.currentTime+.25)now=button;
     }
@@ -82,6 +101,11 @@ function episodes(){
     facts.append(make('span',day),make('span',length),make('span',size));
     facts.append(flags&1?make('span','downloaded','cached'):make('span','not downloaded','remote'));
     summary.append(heading,facts);
+    if(flags&32){
+      const art=make('img',null,'own');
+      art.loading='lazy';art.alt='';art.width=art.height=192;art.src=href.replace(/[.][^.]*$/,'.jpg');
+      inside.append(art);
+    }
     if(!(flags&8)){
       const play=make('a','Play'),line=make('p');
       play.href=href;play.dataset.player=flags&4?'video':'audio';play.dataset.length=length;

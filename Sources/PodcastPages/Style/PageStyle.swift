@@ -21,11 +21,11 @@ enum PageStyle {
     /// - Art and media: after an error of an image, audio or video element, the script reloads it once. podfs
     ///   fetches a file only when it is first opened, and the browser may have read the file's size before that. An
     ///   image that fails again is removed, which reveals the initial of the show's title.
-    /// - Lists of episodes: a chapter plays when it is clicked, and the current one is marked. A player starts at the
-    ///   stored position, unless a chapter has been clicked. When one player starts, the others are paused. A row
-    ///   beyond ``ShowPage/rowLimit`` is created when the button for older episodes, a search or an address requests
-    ///   it. The player of an episode is created when its row is opened. The search field filters the list. An address
-    ///   with `#e7` opens episode 7.
+    /// - Lists of episodes: a chapter, or a time in the notes, plays when it is clicked; the current chapter is marked.
+    ///   A player starts at the stored position, unless a chapter has been clicked. When one player starts, the others
+    ///   are paused. A row beyond ``ShowPage/rowLimit`` is created when the button for older episodes, a search or an
+    ///   address requests it. The player of an episode is created when its row is opened. The search field filters the
+    ///   list. An address with `#e7` opens episode 7.
     /// - The shelf (the tiles of the shows): the search field filters the tiles, and lists episodes of all shows by
     ///   their titles. A menu sorts the tiles.
     /// - Covers that are about to be fetched: the page reloads itself after some seconds, later each time, but not if

@@ -40,6 +40,7 @@ struct ShowFolder: NodeBehaviour {
         }
         if let episode = try mount.findEpisode(name, of: node.show) { return episode }
         if name == ShowFeedFile.name { return try mount.entry(of: NodeNumber(kind: .showFeed, row: node.show)) }
+        if name == FolderIconFile.name { return try mount.entry(of: NodeNumber(kind: .folderIcon, row: node.show)) }
         if let cover = try mount.cover(named: name, of: node.show) { return cover }
         if let asset = try mount.asset(name, of: node.show), let found = try mount.entry(of: asset) { return found }
         // The name may be an episode's name as the playlist encodes it for VLC. Invalidations are sent only for the
