@@ -68,7 +68,8 @@ extension Library {
             """
             SELECT e.id, e.podcast, e.name, e.title, e.published, e.published_offset, \
             coalesce(e.duration, e.total), e.position, e.played, r.complete, e.type \
-            FROM \(source) JOIN podcast p ON p.id = e.podcast LEFT JOIN rendition r ON r.episode = e.id WHERE p.ephemeral = 0 AND e.buried = 0 \(condition)
+            FROM \(source) JOIN podcast p ON p.id = e.podcast \
+            LEFT JOIN rendition r ON r.episode = e.id WHERE p.ephemeral = 0 AND e.buried = 0 \(condition)
             """, arguments
         ) { row in
             ShelfEpisode(
