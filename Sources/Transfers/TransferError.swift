@@ -41,6 +41,7 @@ package struct TransferError: Error, Sendable, Equatable, CustomStringConvertibl
     /// The problem with a certificate: the address and the network are then not at fault.
     package let certificate: CertificateProblem?
 
+    /// The reason why a certificate was not accepted.
     package enum CertificateProblem: Sendable {
         /// The server's certificate is not valid.
         case rejected

@@ -379,6 +379,15 @@ import Testing
         withExtendedLifetime(second) {}
     }
 
+    @Test func aReaderWithoutLeaseKeepsTheBytesOfAnEvictedFile() throws {
+        let name = try makeFile(received: 0..<1_000, synced: 0..<0).name
+        let reader = try MediaReader(name: name, in: cache.directory, expecting: .file, takesLease: false)
+        #expect(cache.evict(name))
+        #expect(cache.names() == [])
+        var bytes = [UInt8](repeating: 0, count: 1_000)
+        #expect(try bytes.withUnsafeMutableBytes { try reader.read(into: $0, at: 0) } == 1_000)
+    }
+
     @Test func aClosedFileIsEvictedWhileAProcessIsBeingStarted() async throws {
         let file = try makeFile(received: 0..<1_000, synced: 0..<0)
         var reader: MediaReader? = try MediaReader(name: file.name, in: cache.directory)

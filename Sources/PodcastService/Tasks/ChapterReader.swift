@@ -54,7 +54,9 @@ final class ChapterReader: ServicePart {
         let cache = FilePath(configuration.paths.cache)
         guard let path = rendition.archived else {
             return await Self.chapters(in: size) {
-                try MediaReader(name: rendition.file, in: cache, expecting: .recorded(state, size: size))
+                // A person may evict the episode meanwhile: no program has it open.
+                try MediaReader(
+                    name: rendition.file, in: cache, expecting: .recorded(state, size: size), takesLease: false)
             }
         }
         guard let folder = configuration.archiveFolder else { return nil }

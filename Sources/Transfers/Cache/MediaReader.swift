@@ -16,14 +16,16 @@ package final class MediaReader: Sendable {
 
     /// Opens a file and checks it against `expectation`.
     ///
+    /// - Parameter takesLease: whether the reader keeps the file from eviction. Without a lease, the bytes of a file
+    ///   that is evicted meanwhile stay readable.
     /// - Throws: The way in which the file differs from the expectation; `missing` also if it is being evicted.
     package init(
-        name: String, in directory: FilePath, expecting expectation: CacheExpectation
+        name: String, in directory: FilePath, expecting expectation: CacheExpectation, takesLease: Bool = true
     ) throws(CacheFileDefect) {
         let file = try CheckedFile(
             at: ContentCache.path(of: name, in: directory), .readOnly, expecting: expectation)
         (descriptor, state, queue) = (file.descriptor, file.state, nil)
-        guard clinux_ofd_lock(descriptor.rawValue, Int16(F_RDLCK)) == 0 else {
+        guard !takesLease || clinux_ofd_lock(descriptor.rawValue, Int16(F_RDLCK)) == 0 else {
             // An eviction holds the exclusive lock and is about to unlink the file.
             try? descriptor.close()
             throw .missing
