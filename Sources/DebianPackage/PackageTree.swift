@@ -12,16 +12,36 @@ struct PackageTree {
         try folder("DEBIAN")
     }
 
-    /// Adds the program, and the link by which mount(8) finds it. The program is stripped of its symbols, of the
-    /// library search path that the build sets (RUNPATH), and of the hashes that depend on the folder of the build: the
-    /// build id, which includes the symbols, and the compiler's hash of each module.
+    /// Adds the program, and the link by which mount(8) finds it. The program is stripped of its symbols and of the
+    /// library search path that the build sets (RUNPATH).
     func addProgram(_ built: URL) throws {
         try folder("usr/bin")
         try Shell.run("install", "-m", "755", built.path, program.path)
-        try Shell.run(
-            "strip", "--remove-section=.note.gnu.build-id", "--remove-section=.swift_modhash", program.path)
+        try Shell.run("strip", program.path)
+        try replaceHashes()
         try Shell.run("chrpath", "-d", program.path)
         try link("usr/sbin/mount.podfs", to: "../bin/podfs")
+    }
+
+    /// Replaces the hashes that depend on the folder of the build: the compiler's hash of each module becomes zeros,
+    /// and the build id, which includes the symbols, the hash of the stripped program.
+    private func replaceHashes() throws {
+        func replace(_ section: String, from offset: Int, with value: Data? = nil) throws {
+            let file = root.appending(path: "DEBIAN/section")
+            try Shell.run("objcopy", "--dump-section", "\(section)=\(file.path)", program.path)
+            var bytes = try Data(contentsOf: file)
+            bytes.replaceSubrange(offset..., with: value ?? Data(count: bytes.count - offset))
+            try bytes.write(to: file)
+            // Removing a section instead would also remove the program's RELRO segment.
+            try Shell.run("objcopy", "--update-section", "\(section)=\(file.path)", program.path)
+            try FileManager.default.removeItem(at: file)
+        }
+        try replace(".swift_modhash", from: 0)
+        // The note's header and name have 16 bytes, and SHA-1 has 20 (ld(1), --build-id).
+        try replace(".note.gnu.build-id", from: 16)
+        let digest = try Shell.output("sha1sum", program.path)
+        let id = stride(from: 0, to: 40, by: 2).compactMap { UInt8(digest.dropFirst($0).prefix(2), radix: 16) }
+        try replace(".note.gnu.build-id", from: 16, with: Data(id))
     }
 
     /// Adds the compressed manuals, and mount.podfs(8) as a link to podfs(1).
