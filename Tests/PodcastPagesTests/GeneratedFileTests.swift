@@ -79,7 +79,8 @@ struct NotesPageTests {
         #expect(text.contains("dir=\"auto\">\n<p>Hello</p><h2>One</h2><h2>Two</h2>\n</div>\n</main>\n"))
         #expect(!text.contains("alert(1)") && !text.contains("onclick"))
         let archived = String(decoding: page.archivedBytes, as: UTF8.self)
-        #expect(archived.contains("<span dir=\"auto\">A &lt;Show&gt;</span></nav>") && !archived.contains("../index.html"))
+        #expect(archived.contains("<span dir=\"auto\">A &lt;Show&gt;</span></nav>"))
+        #expect(!archived.contains("../index.html"))
         episode.link = "https://user:secret@a.example/e?token=1"
         let linked = String(decoding: NotesPage(episode, notes: "a", show: show).bytes, as: UTF8.self)
         #expect(linked.contains("<a href=\"https://a.example/e\"") && !linked.contains("secret"))
