@@ -140,6 +140,35 @@ struct AdoptionMatcherTests {
         #expect(adopted(decide(file("News.mp3"), [episodes[0], episode(2, "News", published: noon + day)])) == nil)
     }
 
+    /// The library may have lost the other episode of this title.
+    @Test func filesOfOneNameNeedADateOrASize() {
+        let episodes = [episode(1, "News", size: 1_000_000), episode(2, "Wings")]
+        let matcher = AdoptionMatcher(shows: [Self.show], episodes: episodes)
+        func adopted(_ files: AdoptableFile...) -> [EpisodeID?] {
+            matcher.decisions(about: files).map { self.adopted($0) }
+        }
+        #expect(adopted(file("News.mp3", size: 5), file("News-1.mp3", size: 6)) == [nil, nil])
+        #expect(adopted(file("2026-11-20 News.mp3", size: 5), file("2026-11-20 News_1.mp3", size: 6)) == [nil, nil])
+        #expect(adopted(file("News.mp3", size: 5), file("News (2).mp3")) == [nil, 1])
+        #expect(adopted(file("2026-11-20 News.mp3", size: 5), file("News-1.mp3", size: 6)) == [1, nil])
+        // A copy, or a file of another folder.
+        #expect(adopted(file("News.mp3", size: 5), file("News (2).mp3", size: 5)) == [1, nil])
+        #expect(adopted(file("News.mp3", size: 5), file("News-1.mp3", in: ["x"], size: 6)) == [1, nil])
+        #expect(adopted(file("News.mp3", size: 5), file("Wings.mp3", size: 6)) == [1, 2])
+    }
+
+    @Test func titlesThatDifferInCaseAreTwo() {
+        let one = episode(1, "Roar before the 24: Sunday", size: 1_000_000)
+        let other = episode(2, "Roar Before the 24: Sunday", published: noon + day, size: 2_000_000)
+        for name in ["Roar Before the 24_ Sunday.mp3", "2026-11-21 Roar Before the 24 Sunday.mp3"] {
+            #expect(adopted(decide(file(name, size: 5), [one, other])) == 2, "\(name)")
+            #expect(adopted(decide(file(name, size: 5), [one])) == nil, "\(name)")
+        }
+        // A program that writes only lower case, and a publisher who has corrected the title.
+        #expect(adopted(decide(file("roar-before-the-24-sunday.mp3", size: 5), [one])) == 1)
+        #expect(adopted(decide(file("Roar Before the 24 Sunday.mp3"), [one])) == 1)
+    }
+
     @Test func hundredsOfEqualTitlesAreToldApartByTheDate() {
         let episodes = (0..<300).map { episode(EpisodeID(Int64($0) + 1), "News", published: noon + Int64($0) * day) }
         #expect(adopted(decide(file("2026-11-30 News.mp3"), episodes)) == 11)

@@ -49,7 +49,7 @@ extension AdoptionMatcher {
     private func evidence(
         _ full: Evidence, _ name: ComparisonKey, _ known: ComparisonKey, _ isLoose: Bool
     ) -> Evidence {
-        if isLoose { return .similar }
+        if isLoose || full == .title && known.differsInCase(from: name) { return .similar }
         return switch known.agreement(withNumbersOf: name) {
         case .equal: full
         case .doubtful: .joinedNumber
@@ -159,7 +159,7 @@ enum Evidence: String, Hashable {
     case distinctive = "long and unique"
     /// The text of a title or URL, if a program has dropped a period between two digits: `15` for `1.5`.
     case joinedNumber = "number without a period"
-    /// The text of a title or URL, but with other numbers, or after a counter was removed.
+    /// The text of a title or URL, but with other numbers or in another case, or after a counter was removed.
     case similar = "similar name"
 
     /// The weight: an adoption needs the sum 6. Either of the first two suffices alone; a name or title needs the
@@ -185,6 +185,9 @@ enum Evidence: String, Hashable {
 
     /// The sizes in bytes.
     static let sizes: Set<Evidence> = [.confirmedSize, .feedSize, .onlySize]
+
+    /// Evidence that holds for one file only, whatever its name.
+    static let decisive: Set<Evidence> = sizes.union([.record, .identifierTag, .duration])
 
     /// Evidence that a stricter reading of the same name replaces.
     static let loose: Set<Evidence> = [.similar, .joinedNumber, .cutTitle, .onlyDay]

@@ -14,7 +14,8 @@ internal import Transfers
 /// - The folder, the album or the name belongs to another show, or the title in the tags to another episode: not
 ///   adopted.
 /// - A file of another format than the episode's name promises, or shorter than its headers say, is not adopted.
-/// - A title or file name that is not unique, short, or only similar needs further evidence.
+/// - A title or file name that is not unique, short, or only similar needs further evidence. It is not unique if a
+///   program has stored another file of the same name with a counter.
 package struct AdoptionMatcher {
     /// The sum of weights that an adoption needs, that of a certain one, and the distance to the next best episode.
     static let threshold = 6
@@ -46,14 +47,18 @@ package struct AdoptionMatcher {
         var decisions: [AdoptionDecision] = []
         /// The files that fit an episode.
         var claims: [EpisodeID: [(file: Int, match: Match)]] = [:]
+        /// The files whose name is only similar to that of an episode.
+        var similar: [EpisodeID: [(file: Int, match: Match)]] = [:]
         decisions.reserveCapacity(files.count)
         for (number, file) in files.enumerated() {
             let (decision, match) = decision(about: file)
             decisions.append(decision)
-            if let match, case .adopt(let episode, _) = decision {
-                claims[episode, default: []].append((number, match))
-            }
+            guard let match else { continue }
+            let episode = index.episodes[match.episode].id
+            if match.evidence.contains(.similar) { similar[episode, default: []].append((number, match)) }
+            if case .adopt = decision { claims[episode, default: []].append((number, match)) }
         }
+        refuseSharedNames(files, &decisions, &claims, similar)
         refuseOtherSizes(files, &decisions, &claims)
         for (episode, claims) in claims where claims.count > 1 {
             let best = claims.max { isBetter($1, than: $0, files) }
@@ -62,6 +67,32 @@ package struct AdoptionMatcher {
             }
         }
         return decisions
+    }
+
+    /// Refuses the files of an episode that only their names suggest, if a folder has several of one name, with a
+    /// counter. Then two episodes have the same title or file name, and the feed may list only one of them.
+    private func refuseSharedNames(
+        _ files: [AdoptableFile], _ decisions: inout [AdoptionDecision],
+        _ claims: inout [EpisodeID: [(file: Int, match: Match)]], _ similar: [EpisodeID: [(file: Int, match: Match)]]
+    ) {
+        for (episode, others) in similar {
+            let undecided = claims[episode, default: []].filter {
+                $0.match.evidence.isDisjoint(with: Evidence.decisive)
+            }
+            for claim in undecided {
+                let isSimilar = claim.match.evidence.contains(.similar)
+                let other = (isSimilar ? others + undecided : others).first { other in
+                    other.file != claim.file && files[other.file].size != files[claim.file].size
+                        && files[other.file].folders == files[claim.file].folders
+                        && claim.match.evidence.contains(.day) == other.match.evidence.contains(.day)
+                }
+                guard let other else { continue }
+                decisions[claim.file] = .contradicted(
+                    episode, evidence: claim.match.phrase,
+                    contradiction: "'\(files[other.file].path)' has the same name but for a number")
+                claims[episode]?.removeAll { $0.file == claim.file }
+            }
+        }
     }
 
     /// Refuses files whose size differs clearly from the feed's, for the shows whose feed gives the sizes of nearly all
@@ -133,7 +164,7 @@ package struct AdoptionMatcher {
             if let contradiction = near.contradiction {
                 return (.contradicted(id, evidence: near.phrase, contradiction: contradiction), nil)
             }
-            return (.weak(id, evidence: near.phrase), nil)
+            return (.weak(id, evidence: near.phrase), near)
         }
         // An episode that the name means, while the tags mean another one, is a rival of that one.
         let rivals = matches.filter {

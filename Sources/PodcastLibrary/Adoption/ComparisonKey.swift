@@ -8,6 +8,8 @@ import Foundation
 struct ComparisonKey: Hashable, Sendable {
     /// The letters and digits, without case and accents.
     var letters = ""
+    /// The ASCII letters in their case.
+    private var cased = ""
     /// The length of `letters`, in characters of one scalar.
     var count = 0
     /// The words and numbers of which `letters` consists.
@@ -29,6 +31,7 @@ struct ComparisonKey: Hashable, Sendable {
         var plain = NumberReader(joining: [])
         var joined = NumberReader(joining: [",", ":", "/", "'", "’"])
         var undotted = NumberReader(joining: [",", ":", "/", "'", "’", "."])
+        cased = String(decoding: text.utf8.filter { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }, as: UTF8.self)
         for scalar in Self.folded(text).unicodeScalars {
             let isDigit = Self.isDigit(scalar)
             plain.read(scalar, isDigit: isDigit)
@@ -98,6 +101,13 @@ struct ComparisonKey: Hashable, Sendable {
         /// Equal if a program has dropped a period: `15` for `1.5`.
         case doubtful
         case different
+    }
+
+    /// Whether a name has the letters of this text, but in another case, and not because the program has changed the
+    /// case of all: `Roar before the Race` and `Roar Before the Race` are two titles.
+    func differsInCase(from name: ComparisonKey) -> Bool {
+        cased != name.cased && cased.lowercased() == name.cased.lowercased()
+            && name.cased != name.cased.lowercased() && name.cased != name.cased.uppercased()
     }
 
     /// Returns whether the numbers of a name agree with those of the text of which this is the key.
