@@ -236,6 +236,14 @@ struct StatusPageTests {
         #expect(text(of: StatusPage(StatusReport(tasks: []), rates: [9, 0])).contains("<svg "))
     }
 
+    @Test func theProblemOfTheArchiveIsOnThePage() {
+        var report = StatusReport(tasks: [])
+        report.archive = "/srv/podcasts <disk> is full"
+        #expect(
+            text(of: StatusPage(report, rates: []))
+                .contains("<p class=\"facts bad\">Archive: /srv/podcasts &lt;disk&gt; is full</p>"))
+    }
+
     @Test func tasksAreShownAsBarsAndText() {
         let report = StatusReport(tasks: [
             task(1, .running), task(2, .queued, expected: nil), task(3, .failed, error: "the server answered 404"),

@@ -75,10 +75,19 @@ package struct StatusPage: Sendable {
             <main>
             <p class="line" hidden><label><input type="checkbox" id="auto" checked data-seconds="\(pace)">\
             Update every \(pace) seconds</label></p>
-            \(isBusy || rates.contains { $0 > 0 } ? plot : nil)\(tasks)\(covers)\(endedList)</main>
+            \(isBusy || rates.contains { $0 > 0 } ? plot : nil)\(tasks)\(archive)\(covers)\(endedList)</main>
             \(Markup.end)
             """
         return page.bytes
+    }
+
+    private var archive: Markup? {
+        report.archive.map {
+            """
+            <p class="facts bad">Archive: \($0)</p>
+
+            """
+        }
     }
 
     private var covers: Markup? {
