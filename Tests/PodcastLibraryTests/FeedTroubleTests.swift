@@ -11,7 +11,7 @@ struct FeedTroubleTests {
     @Test(
         arguments: [
             (FeedSign.ended, FeedTrouble.gone, 0), (.missing, .gone, day), (.refused, .unauthorised, 0),
-            (.untrusted, .certificate, day), (.emptied, .empty, 30 * day),
+            (.untrusted, .certificate, day), (.emptied, .empty, 30 * day), (.unreachable, .unreachable, 7 * day),
         ] as [(FeedSign, FeedTrouble, Int64)])
     mutating func aTroubleIsAnnouncedOnceWhenItHasLasted(_ sign: FeedSign, _ trouble: FeedTrouble, _ patience: Int64) {
         for hour in stride(from: Int64(0), to: patience, by: 3_600) {
@@ -65,6 +65,15 @@ struct FeedTroubleTests {
         #expect(record.announce(at: noon + 2) == .gone)
     }
 
+    @Test mutating func aServerThatIsAwayDoesNotHideAnotherTrouble() {
+        record.observe(.refused, at: noon)
+        #expect(record.announce(at: noon) == .unauthorised)
+        record.observe(.unreachable, at: noon + 1)
+        #expect(record.announced == .unauthorised)
+        record.observe(.refused, at: noon + 9 * day)
+        #expect(record.announce(at: noon + 9 * day) == nil)
+    }
+
     @Test mutating func aClockThatWasAheadDelaysNothing() {
         record.observe(.missing, at: noon + 400 * day)
         record.observe(.missing, at: noon)
@@ -107,6 +116,23 @@ struct LibraryTroubleTests {
         let other = try Library.openForReading(at: folder.library)
         #expect(try other.podcast(id: show)?.trouble.announced == .unauthorised)
         #expect(try other.podcasts().first?.trouble.announced == .unauthorised)
+    }
+
+    @Test func anUnreachableServerIsAnnouncedOnlyByAFailure() throws {
+        try fail(.unreachable, now: noon)
+        // No attempt of a week later, or one without a network, says that the server is still away.
+        #expect(try announced(now: noon + 8 * day) == [])
+        try fail(.failed, now: noon + 8 * day)
+        #expect(try announced(now: noon + 8 * day) == [])
+        func failAgain(_ now: Int64) throws -> FeedTrouble? {
+            try library.refreshFailed(
+                podcast: show, status: nil, sign: .unreachable, error: "failed", next: nil, now: now)
+        }
+        #expect(try failAgain(noon + 8 * day) == .unreachable)
+        #expect(try library.podcast(id: show)?.trouble.announced == .unreachable)
+        #expect(try failAgain(noon + 9 * day) == nil)
+        _ = try library.merge([makeItem("One", url: "https://e.com/1.mp3")], into: show, now: noon + 10 * day)
+        #expect(try failAgain(noon + 20 * day) == nil)
     }
 
     @Test func aMergeEndsIt() throws {

@@ -12,6 +12,8 @@ package enum FeedTrouble: String, Sendable, CaseIterable {
     case empty
     /// The server's certificate is not valid.
     case certificate
+    /// The server's name has no address any more, or no server accepts a connection there.
+    case unreachable
 }
 
 /// The meaning of a refresh's result for the future of a feed.
@@ -30,11 +32,14 @@ package enum FeedSign: Sendable, Equatable {
     case refused
     /// The certificate was rejected.
     case untrusted
+    /// No connection to the server, although there is one to others.
+    case unreachable
     /// A failure that says nothing about the future, such as a timeout or a 503.
     case failed
 
     /// The trouble of which this is a sign, and the time in seconds that it must last before it is announced. A 404 or
-    /// a bad certificate may be a mistake, or come from the login page of a network; an empty feed often is a mistake.
+    /// a bad certificate may be a mistake, or come from the login page of a network. A server may be down for some
+    /// days, and an empty feed often is a mistake.
     fileprivate var trouble: (FeedTrouble, patience: Int64)? {
         switch self {
         case .healthy, .unchanged, .failed: nil
@@ -43,6 +48,7 @@ package enum FeedSign: Sendable, Equatable {
         case .missing: (.gone, 86_400)
         case .refused: (.unauthorised, 0)
         case .untrusted: (.certificate, 86_400)
+        case .unreachable: (.unreachable, 7 * 86_400)
         }
     }
 }
@@ -62,8 +68,10 @@ package struct FeedTroubleRecord: Sendable, Equatable {
         switch sign {
         case .failed: break
         case .unchanged where trouble == .empty: break
+        // A feed that was gone when its server was last reached is still gone.
+        case .unreachable where trouble != nil && trouble != .unreachable: break
         case .healthy, .unchanged: self = Self()
-        case .emptied, .ended, .missing, .refused, .untrusted:
+        case .emptied, .ended, .missing, .refused, .untrusted, .unreachable:
             guard let (found, patience) = sign.trouble else { return }
             if found != trouble {
                 self = Self(trouble: found, due: now + patience)
@@ -90,9 +98,11 @@ package struct UnsavedEpisodes: Sendable, Equatable {
 }
 
 extension Library {
-    /// Returns the troubles that are due to be announced, and records that they are.
+    /// Returns the troubles that are due to be announced, and records that they are. `refreshFailed` returns those of
+    /// servers that cannot be reached.
     package func announceTroubles(now: Int64) throws -> [(show: ShowID, trouble: FeedTrouble)] {
-        let condition = "trouble IS NOT NULL AND trouble_due <= ? AND ephemeral = 0"
+        let condition =
+            "trouble IS NOT NULL AND trouble <> 'unreachable' AND trouble_due <= ? AND ephemeral = 0"
         let isDue = try value("SELECT EXISTS (SELECT 1 FROM podcast WHERE \(condition))", [now]) ?? false
         guard isDue else { return [] }
         return try write { db in

@@ -102,10 +102,13 @@ extension Library {
     ///   - isGone: Whether the feed is gone for good. It is then no longer refreshed on a schedule.
     ///   - sign: The meaning of the failure for the future of the feed.
     ///   - next: The time of the next attempt; `nil` for as soon as possible. Ignored if `isGone`.
+    /// - Returns: The trouble if the server could not be reached for so long that it is to be announced now, which is
+    ///   recorded. At any later time it may be this computer's network that is away.
+    @discardableResult
     package func refreshFailed(
         podcast: ShowID, status: Int?, isGone: Bool = false, sign: FeedSign = .failed, error: String, next: Int64?,
         now: Int64
-    ) throws {
+    ) throws -> FeedTrouble? {
         try write { db in
             let state = isGone ? Podcast.gone : Podcast.failed
             try db.run(
@@ -116,10 +119,12 @@ extension Library {
                 WHERE id = ?6
                 """, [state, error, status, isGone ? nil : next, now, podcast])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
-            guard sign != .failed, var show = try PodcastSQL.fetch(db, "p.id = ?", [podcast]) else { return }
+            guard sign != .failed, var show = try PodcastSQL.fetch(db, "p.id = ?", [podcast]) else { return nil }
             let old = show.trouble
             show.trouble.observe(sign, at: now)
+            let announced = sign == .unreachable ? show.trouble.announce(at: now) : nil
             if show.trouble != old { try Self.set(show.trouble, of: podcast, now: now, db) }
+            return announced
         }
     }
 

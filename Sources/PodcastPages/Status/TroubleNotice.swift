@@ -36,6 +36,7 @@ package struct TroubleNotice: Sendable {
         case .unauthorised: "The server does not let podfs read the feed"
         case .empty: "The feed has listed no episode for a month"
         case .certificate: "The certificate of the feed's server is not valid"
+        case .unreachable: "The feed's server has not been reached for a week"
         }
     }
 

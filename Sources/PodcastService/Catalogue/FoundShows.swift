@@ -72,7 +72,7 @@ final class FoundShows: ServicePart {
                     feed, into: podcast.id, response, template: configuration.nameTemplate, now: now())
             }
         } catch let failure as FetchFailure {
-            try? library.refreshFailed(
+            _ = try? library.refreshFailed(
                 podcast: podcast.id, status: failure.status, isGone: failure.isGone, error: failure.message, next: nil,
                 now: now())
             driver.changed(podcast: podcast.id, name: podcast.name)

@@ -173,7 +173,8 @@ struct FeedFetcher: Sendable {
             let advice = isAway ? "; check the address and the network" : ""
             throw FetchFailure(
                 status: head?.status, message: "\(address.visible): \(error.message)\(advice)",
-                code: error.code, isUntrusted: error.certificate == .rejected)
+                code: error.code, isUntrusted: error.certificate == .rejected,
+                isUnreachable: error.code == .unreachable && error.certificate == nil)
         }
         // If this task is cancelled, the sequence ends without an error, possibly in the middle of the feed.
         try Task.checkCancellation()
@@ -247,6 +248,8 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var code: TransferError.Code?
     /// Whether the server's certificate was rejected.
     var isUntrusted = false
+    /// Whether there was no connection to the server.
+    var isUnreachable = false
     /// The head of the response, if its status is the failure: it may contain Retry-After.
     var head: ResponseHead?
     /// The web page that was received.
@@ -258,6 +261,7 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var sign: FeedSign {
         if isGone { return .ended }
         if isUntrusted { return .untrusted }
+        if isUnreachable { return .unreachable }
         return switch status {
         case 401, 403: .refused
         case 404, 410: .missing

@@ -80,6 +80,7 @@ extension Refresher {
     private func merge(
         _ found: FeedFetcher.Retrieved, of podcast: Podcast
     ) async throws -> (RefreshResult, HostQueue.FetchOutcome) {
+        answered(podcast.url)
         let record = try library.refreshRecord(of: podcast.id)
         let move = FeedMove(
             chain: found.chain, head: found.head, isConditional: found.isConditional, feed: found.feed,
@@ -155,11 +156,13 @@ extension Refresher {
         let record = try library.refreshRecord(of: podcast.id)
         var facts = RefreshFacts(head: head, record)
         facts.failures = record.failures + 1
-        try library.refreshFailed(
-            podcast: podcast.id, status: failure.status, isGone: failure.isGone, sign: failure.sign,
-            error: failure.message, next: nextRefresh(facts), now: now())
+        let isOffline = try failure.sign == .unreachable && !isOnline(beside: podcast.url)
+        let trouble = try library.refreshFailed(
+            podcast: podcast.id, status: failure.status, isGone: failure.isGone,
+            sign: isOffline ? .failed : failure.sign, error: failure.message, next: nextRefresh(facts), now: now())
         recordingBackoff.succeeded(at: uptime)
         log.warning("refresh of \(podcast.name): \(failure.message)")
+        if let trouble { try announce(trouble, of: podcast.id) }
         announceTroubles()
     }
 
@@ -308,20 +311,22 @@ extension Refresher {
     /// of a refresh was recorded.
     func announceTroubles() {
         attempt {
-            for (id, trouble) in try library.announceTroubles(now: now()) {
-                guard let show = try library.podcast(id: id) else { continue }
-                let unsaved = try library.unsavedEpisodes(of: id)
-                log.warning("\(show.name): its feed may never return (\(trouble.rawValue))")
-                driver.runHook(
-                    configuration.onFeedTrouble,
-                    [
-                        "PODFS_SHOW": show.name, "PODFS_TITLE": show.title, "PODFS_URL": show.visibleURL,
-                        "PODFS_TROUBLE": trouble.rawValue, "PODFS_ERROR": show.error ?? "",
-                        "PODFS_UNSAVED": "\(unsaved.count)", "PODFS_UNSAVED_BYTES": "\(unsaved.bytes)",
-                    ])
-                driver.changed(podcast: id, name: show.name)
-            }
+            for (id, trouble) in try library.announceTroubles(now: now()) { try announce(trouble, of: id) }
         }
+    }
+
+    private func announce(_ trouble: FeedTrouble, of id: ShowID) throws {
+        guard let show = try library.podcast(id: id) else { return }
+        let unsaved = try library.unsavedEpisodes(of: id)
+        log.warning("\(show.name): its feed may never return (\(trouble.rawValue))")
+        driver.runHook(
+            configuration.onFeedTrouble,
+            [
+                "PODFS_SHOW": show.name, "PODFS_TITLE": show.title, "PODFS_URL": show.visibleURL,
+                "PODFS_TROUBLE": trouble.rawValue, "PODFS_ERROR": show.error ?? "",
+                "PODFS_UNSAVED": "\(unsaved.count)", "PODFS_UNSAVED_BYTES": "\(unsaved.bytes)",
+            ])
+        driver.changed(podcast: id, name: show.name)
     }
 }
 

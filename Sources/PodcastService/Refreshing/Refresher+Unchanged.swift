@@ -61,6 +61,7 @@ extension Refresher {
             }
         }
         if errors.contains(nil) { recordingBackoff.succeeded(at: uptime) }
+        for answer in answers { answered(answer.request.job.show.url) }
         announceTroubles()
         var ahead: Set<ShowID>?
         do {

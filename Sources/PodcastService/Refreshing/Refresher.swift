@@ -27,6 +27,8 @@ final class Refresher: ServicePart {
     private var lastSlot: ShowID = 0
     /// The delay of scheduled refreshes while their results cannot be recorded.
     var recordingBackoff = RecordingBackoff()
+    /// The hosts that have answered requests for feeds, also the previous daemon's; `nil` until they are needed.
+    private var answering: AnsweringHosts?
     /// Whether the daemon is exiting. A fetch that fails then says nothing about the feed.
     private(set) var isStopping = false
 
@@ -51,6 +53,20 @@ final class Refresher: ServicePart {
 
     /// Whether feeds are being fetched, or fetched ones have not been processed.
     var isFetching: Bool { !feeds.isIdle || feeds.withQueue { $0.runningCount > 0 } }
+
+    /// Records that the host of a feed has answered.
+    func answered(_ feed: String) { answering?.answered(WebAddress.host(of: feed), at: now()) }
+
+    /// Whether this computer has a network, although the host of a feed cannot be reached.
+    func isOnline(beside feed: String) throws -> Bool {
+        if answering == nil {
+            var hosts = AnsweringHosts()
+            let refreshed = try library.refreshSubjects().compactMap { show in show.lastRefresh.map { ($0, show.url) } }
+            for (time, url) in refreshed.sorted(by: <) { hosts.answered(WebAddress.host(of: url), at: time) }
+            answering = hosts
+        }
+        return answering?.hasOther(than: WebAddress.host(of: feed), at: now()) ?? false
+    }
 
     /// A group of refreshes whose results are returned together.
     final class RefreshGroup {
