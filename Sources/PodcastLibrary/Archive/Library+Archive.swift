@@ -57,6 +57,14 @@ extension Library {
         }
     }
 
+    /// Returns the intact files of a show's episodes.
+    package func archivedFiles(of show: ShowID) throws -> [ArchivedFile] {
+        try query { db in
+            try ArchiveSQL.fetch(
+                db, "defect IS NULL AND episode IN (SELECT id FROM episode WHERE podcast = ? AND buried = 0)", [show])
+        }
+    }
+
     /// Returns the names of the archive's folders that have files of episodes.
     package func archiveFolderNames() throws -> [String] {
         try values("SELECT DISTINCT substr(path, 1, instr(path, '/') - 1) FROM archived")

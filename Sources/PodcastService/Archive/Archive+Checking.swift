@@ -40,7 +40,8 @@ extension Archive {
         }
     }
 
-    private func names(in folder: String) async throws -> Set<String> {
+    /// Returns the names of the files in a folder of the archive; none if it is missing.
+    func names(in folder: String) async throws -> Set<String> {
         try await withFolder { archive, _ in
             do throws(Errno) {
                 return Set(try OpenFolder(folder, in: archive).names())

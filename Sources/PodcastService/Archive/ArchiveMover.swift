@@ -75,12 +75,16 @@ final class ArchiveMover: ServicePart {
         run()
     }
 
-    /// Handles a change of a show's episodes or settings. Finds the archived files of a show that is subscribed again.
+    /// Handles a refresh of a show, or a change of its settings. Finds the archived files of a show that is subscribed
+    /// again, and adds what could not be fetched when its episodes were archived.
     func tidied(_ show: ShowID) {
         guard configuration.archiveFolder != nil else { return }
         attempt {
             if try library.reattachArchived(to: show) > 0 { queue.requestReattachment() }
-            if try isArchived(show) { queue.request() }
+            if try isArchived(show) {
+                queue.request()
+                if try sidecars.mayLack(show) { queue.requestCompletion(of: show) }
+            }
             run()
         }
     }
@@ -123,6 +127,9 @@ final class ArchiveMover: ServicePart {
                 queue.examined(found, at: uptime)
             case .reattach: try reattach()
             case .move: try await move()
+            case .complete(let show):
+                await sidecars.complete(show)
+                queue.completed()
             }
         } catch {
             log.error("the archive: \(error)")

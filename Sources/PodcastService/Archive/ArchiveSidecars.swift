@@ -1,72 +1,160 @@
 internal import Foundation
+internal import Glibc
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import Transfers
 
 /// The small files beside an archived episode: notes, chapters, transcripts and art, under the stem of its file, and
-/// the show's art. An existing file is not replaced, and one that cannot be fetched is left out.
+/// the show's art. An existing file is not replaced. One that cannot be fetched is added after a later refresh of the
+/// show.
 @ServiceActor
 final class ArchiveSidecars: ServicePart {
     private nonisolated let archive: Archive
     private let assets: Assets
     nonisolated var driver: CoreDriver { archive.driver }
-    /// Fetches that have failed in a row. After some, only assets in the cache are added until the next daemon: a show
+    /// The servers' failures in a row. After some, only assets in the cache are added until the next `complete`: a show
     /// of thousands of episodes must not wait for a dead server each time.
     private var failures = 0
+    /// The fetches since the last `complete` began.
+    private var fetches = 0
+    /// The assets that their servers did not deliver, and when to ask for them again.
+    private var refused: [String: Instant] = [:]
+    /// The shows whose files are complete except for refused ones: the number of files that the feed offers beside
+    /// archived episodes, and when to look again. So the archive's disk may sleep during most refreshes.
+    private var completed: [ShowID: (offered: Int, until: Instant)] = [:]
 
     private static let mostFailures = 3
+    /// The maximum number of fetches of one `complete`, so that moves need not wait long.
+    private static let mostFetches = 32
+    private static let patience = Duration.seconds(86_400)
+
+    /// The files beside an episode that its show's feed may offer.
+    private static let offered: [(sidecars: Sidecars, kind: AssetKind?, suffix: String)] = [
+        (.notes, nil, ".html"), (.chapters, .chapters, ".json"), (.anyVTT, .vtt, ".vtt"), (.srt, .srt, ".srt"),
+        (.art, .art, ".jpg"),
+    ]
 
     init(_ archive: Archive, _ assets: Assets) {
         self.archive = archive
         self.assets = assets
     }
 
-    func add(to file: ArchivedFile, of id: EpisodeID) async {
-        do {
-            guard let episode = try library.episode(id: id), let show = try library.podcast(id: episode.podcast) else {
-                return
-            }
-            let stem = FileName.stem(ofFile: file.path)
-            if let notes = episode.notes, !notes.isEmpty {
-                try await archive.add(NotesPage(episode, notes: notes, show: show).archivedBytes, as: stem + ".html")
-            }
-            let extras = try library.extras(of: id)
-            var chapters = extras.chaptersURL == nil ? nil : await asset(.chapters, id.rawValue)
-            if chapters == nil, !extras.chapters.isEmpty {
-                chapters = ChapterList(extras.chapters, title: episode.title, duration: episode.duration).bytes
-            }
-            if let chapters { try await archive.add(chapters, as: stem + ".json") }
-            let offered: [(Sidecars, AssetKind, String)] = [
-                (.anyVTT, .vtt, ".vtt"), (.srt, .srt, ".srt"), (.art, .art, ".jpg"),
-            ]
-            for (sidecars, kind, suffix) in offered where !episode.sidecars.isDisjoint(with: sidecars) {
-                if let bytes = await asset(kind, id.rawValue) { try await archive.add(bytes, as: stem + suffix) }
-            }
-            if show.image != nil, covers.insert(show.id).inserted, let bytes = await asset(.cover, show.id.rawValue),
-                let cover = try library.podcast(id: show.id)?.coverName
-            {
-                try await archive.add(bytes, as: "\(file.path.prefix { $0 != "/" })/\(cover)")
-            }
-        } catch {
-            log.debug("the files beside \(file.path) are not archived: \(error)")
+    // MARK: A show
+
+    /// Whether files may be missing beside a show's archived episodes. Does not touch the archive.
+    func mayLack(_ show: ShowID) throws -> Bool {
+        guard let known = completed[show], known.until > uptime else { return true }
+        return try known.offered != offered(by: show).reduce(0) { $0 + $1.files.count }
+    }
+
+    /// Returns the archived episodes of a show, the newest first, with what the feed offers beside each.
+    private func offered(by show: ShowID) throws -> [(file: ArchivedFile, id: EpisodeID, files: [String])] {
+        let files = Dictionary(
+            try library.archivedFiles(of: show).compactMap { file in file.episode.map { ($0, file) } },
+            uniquingKeysWith: { first, _ in first })
+        if files.isEmpty { return [] }
+        return try library.entries(of: show).compactMap { entry in
+            // Below the folder of the show are files that were there before podfs.
+            guard let file = files[entry.id], file.path.count(where: { $0 == "/" }) == 1 else { return nil }
+            let offered = Self.offered.filter { !entry.sidecars.isDisjoint(with: $0.sidecars) }
+            return (file, entry.id, offered.map { FileName.stem(ofFile: file.path) + $0.suffix })
         }
     }
 
-    /// The shows whose art has been added, or could not be.
+    /// Adds the files that are missing beside a show's archived episodes, as far as they can be fetched.
+    func complete(_ show: ShowID) async {
+        do {
+            (failures, fetches) = (0, 0)
+            let episodes = try offered(by: show)
+            var present: Set<String> = []
+            for folder in Set(episodes.map { String($0.file.path.prefix { $0 != "/" }) }) {
+                present.formUnion(try await archive.names(in: folder).map { "\(folder)/\($0)" })
+            }
+            var isComplete = true
+            for episode in episodes where !present.isSuperset(of: episode.files) {
+                isComplete = await add(to: episode.file, of: episode.id) && isComplete
+            }
+            guard isComplete else { return }
+            completed[show] = (episodes.reduce(0) { $0 + $1.files.count }, uptime + Self.patience)
+        } catch {
+            log.debug("the files beside the episodes of show \(show) are not archived: \(error)")
+        }
+    }
+
+    // MARK: An episode
+
+    /// Adds the files beside an episode that can be fetched.
+    ///
+    /// - Returns: Whether none is missing, except for refused ones.
+    @discardableResult
+    func add(to file: ArchivedFile, of id: EpisodeID) async -> Bool {
+        do {
+            guard let episode = try library.episode(id: id), let show = try library.podcast(id: episode.podcast) else {
+                return true
+            }
+            var isComplete = true
+            let extras = try library.extras(of: id)
+            for (sidecars, kind, suffix) in Self.offered {
+                var bytes: [UInt8]?
+                switch kind {
+                case nil:
+                    if let notes = episode.notes, !notes.isEmpty {
+                        bytes = NotesPage(episode, notes: notes, show: show).archivedBytes
+                    }
+                case .chapters:
+                    if extras.chaptersURL != nil { bytes = await asset(.chapters, id.rawValue, &isComplete) }
+                    if bytes == nil, isComplete, !extras.chapters.isEmpty {
+                        bytes = ChapterList(extras.chapters, title: episode.title, duration: episode.duration).bytes
+                    }
+                case let kind?:
+                    guard !episode.sidecars.isDisjoint(with: sidecars) else { continue }
+                    bytes = await asset(kind, id.rawValue, &isComplete)
+                }
+                if let bytes { try await archive.add(bytes, as: FileName.stem(ofFile: file.path) + suffix) }
+            }
+            if show.image != nil, !covers.contains(show.id),
+                let bytes = await asset(.cover, show.id.rawValue, &isComplete),
+                let cover = try library.podcast(id: show.id)?.coverName
+            {
+                try await archive.add(bytes, as: "\(file.path.prefix { $0 != "/" })/\(cover)")
+                covers.insert(show.id)
+            }
+            if !isComplete { completed[show.id] = nil }
+            return isComplete
+        } catch {
+            log.debug("the files beside \(file.path) are not archived: \(error)")
+            return false
+        }
+    }
+
+    /// The shows whose art has been added.
     private var covers: Set<ShowID> = []
 
     /// Returns the bytes of an asset; `nil` if it cannot be fetched.
-    private func asset(_ kind: AssetKind, _ id: Int64) async -> [UInt8]? {
+    ///
+    /// - Parameter isComplete: Set to `false` if a later attempt may succeed soon.
+    private func asset(_ kind: AssetKind, _ id: Int64, _ isComplete: inout Bool) async -> [UInt8]? {
         let name = kind.fileName(id)
         if assets.store.record(name) == nil {
-            if failures >= Self.mostFailures { return nil }
+            if let until = refused[name], until > uptime { return nil }
+            if failures >= Self.mostFailures || fetches >= Self.mostFetches {
+                isComplete = false
+                return nil
+            }
+            fetches += 1
             do {
                 _ = try await assets.asset(kind, id)
                 failures = 0
             } catch {
-                failures += 1
+                if let failure = error as? Failure, [ENODATA, EACCES].contains(failure.errorNumber) {
+                    refused[name] = uptime + Self.patience
+                } else {
+                    failures += 1
+                    isComplete = false
+                }
                 return nil
             }
         }

@@ -80,7 +80,10 @@ extension Refresher {
             // If `keep` is a number of days, episodes expire even without a change in the feed.
             let keep = settings.keep ?? configuration.keep
             let newest = settings.autoDownload ?? configuration.autoDownload
-            guard keep != .all || newest > 0 || ahead?.contains(show.id) ?? true else { continue }
+            guard keep != .all || newest > 0 || ahead?.contains(show.id) ?? true else {
+                tidier.tidied(show.id)
+                continue
+            }
             do {
                 try tidier.tidy(show.id)
             } catch {

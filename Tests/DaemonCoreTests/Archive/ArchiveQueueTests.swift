@@ -19,6 +19,7 @@ struct ArchiveQueueTests {
             case .move:
                 if rest == 0 { queue.emptied() } else { queue.moved() }
                 rest -= 1
+            case .complete: queue.completed()
             }
         }
         return steps
@@ -40,6 +41,19 @@ struct ArchiveQueueTests {
         queue.requestReattachment()
         #expect(run() == [.reattach])
         #expect(queue.due == nil)
+    }
+
+    @Test mutating func filesBesideEpisodesAreAddedAfterAllMoves() {
+        queue.request()
+        queue.requestCompletion(of: 7)
+        queue.requestCompletion(of: 7)
+        #expect(run(files: 1) == [.examine, .reattach, .move, .move, .complete(7)])
+        #expect(run() == [])
+        queue.requestCompletion(of: 8)
+        queue.folderMayHaveChanged()
+        #expect(run(.readOnly("read-only")) == [.examine, .reattach])
+        queue.folderMayHaveChanged()
+        #expect(run() == [.examine, .reattach, .complete(8)])
     }
 
     @Test mutating func oneStepRunsAtATime() {

@@ -182,6 +182,32 @@ import Transfers
         #expect(try names().filter { $0.hasPrefix(".") }.isEmpty)
     }
 
+    @Test func aFileThatCouldNotBeFetchedIsAddedAfterALaterRefresh() async throws {
+        var feed = FeedBuilder.show("Show", episodes: 1, length: Self.size) { _ in home.web.url("/feed-1.mp3") }
+        feed.items[0].description = "Notes of the pilot"
+        feed.items[0].raw = """
+            <itunes:image href="\(home.web.url("/art.jpg"))"/>\
+            <podcast:transcript url="\(home.web.url("/words.vtt"))" type="text/vtt"/>
+            """
+        home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        home.web.serve("/art.jpg", Resource(body: .bytes([0xFF, 0xD8, 0xFF, 0xE0])))
+        home.web.serve("/words.vtt") { _ in .normal.status(503) }
+        let (daemon, _, path) = try await startArchived()
+        let stem = FileName.stem(ofFile: path)
+        // Art is the last of the files.
+        try await waitUntil(description: "the other files are written") { access(stem + ".jpg", F_OK) == 0 }
+        #expect(access(stem + ".vtt", F_OK) != 0)
+        await daemon.stop()
+        home.web.serve(
+            "/words.vtt", Resource(text: "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n", contentType: "text/vtt"))
+        // A person has removed this file, which can be made again.
+        unlink(stem + ".html")
+        let (_, client) = try await start(archivesAll: true)
+        try await client.perform(.refresh(podcasts: []))
+        try await waitUntil(description: "the transcript is written") { access(stem + ".vtt", F_OK) == 0 }
+        #expect(access(stem + ".html", F_OK) == 0)
+    }
+
     // MARK: Staying
 
     @Test func anArchivedEpisodeIsNotEvicted() async throws {

@@ -13,6 +13,8 @@ package struct ArchiveQueue: Sendable {
         case reattach
         /// Move the next file, and report by `moved`, `refused`, `failed`, `postponed` or `emptied`.
         case move
+        /// Add the files that are missing beside a show's archived episodes; report by `completed`.
+        case complete(ShowID)
     }
 
     private enum Activity { case idle, running }
@@ -21,6 +23,8 @@ package struct ArchiveQueue: Sendable {
     private var state: ArchiveState
     /// Whether there may be files to move.
     private var mayMove = false
+    /// The shows whose archived episodes may lack files beside them.
+    private var incomplete: Set<ShowID> = []
     /// Whether there may be files to serve again.
     private var mayReattach = true
     /// Whether the folder has to be examined.
@@ -46,6 +50,9 @@ package struct ArchiveQueue: Sendable {
 
     /// Records that a file may have to be moved.
     package mutating func request() { mayMove = true }
+
+    /// Records that files may be missing beside a show's archived episodes.
+    package mutating func requestCompletion(of show: ShowID) { incomplete.insert(show) }
 
     /// Records that a file may have to be served again.
     package mutating func requestReattachment() { mayReattach = true }
@@ -89,6 +96,9 @@ package struct ArchiveQueue: Sendable {
         activity = .idle
         pauses = 0
     }
+
+    /// Records that what could be added beside a show's archived episodes was added.
+    package mutating func completed() { activity = .idle }
 
     /// Records that there is no file to move.
     package mutating func emptied() {
@@ -145,6 +155,8 @@ package struct ArchiveQueue: Sendable {
             step = .reattach
         } else if mayMove, state == .online, pause == nil, refused.count < Self.mostRefused {
             step = .move
+        } else if state == .online, pause == nil, let show = incomplete.popFirst() {
+            step = .complete(show)
         } else {
             return nil
         }
