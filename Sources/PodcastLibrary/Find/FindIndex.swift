@@ -105,11 +105,13 @@ package final class FindIndex: Sendable {
 /// the cached transcripts. So the library's transactions do not wait for it, and its backups do not contain it.
 enum FindSchema {
     /// The version of the tables, stored in `PRAGMA user_version`. An index of another version is replaced.
-    static let version = 1
+    static let version = 2
 
-    /// The weight of a match in a title, in notes and in a transcript. BM25 counts a frequent word hardly more than one
-    /// that occurs ten times, so that of a title must be high for a word in it to count more than many in the notes.
-    private static let weights = "50.0, 2.0, 1.0"
+    /// The weight of a match in a title, in notes, in a transcript and in the show's title. BM25 counts a frequent word
+    /// hardly more than one that occurs ten times, so that of a title must be high for a word in it to count more than
+    /// many in the notes. The show's title distinguishes none of its episodes, so the newest of those that match only
+    /// by it come first.
+    private static let weights = "50.0, 2.0, 1.0, 0.0"
 
     /// `text` is contentless: it stores words and their positions, but no text, since the library and the transcripts
     /// have the text. SQLite deletes a row of such a table only if it is given the old text. So the row of a changed
@@ -128,10 +130,11 @@ enum FindSchema {
         CREATE TABLE show (                         -- the shows whose episodes are all indexed
             podcast INTEGER PRIMARY KEY,
             episodes INTEGER NOT NULL,
-            changed INTEGER NOT NULL                -- the sum over the episodes
+            changed INTEGER NOT NULL,               -- the sum over the episodes
+            title TEXT NOT NULL
         ) STRICT;
         CREATE VIRTUAL TABLE text USING fts5(
-            title, notes, transcript, content = '', tokenize = 'unicode61 remove_diacritics 2'
+            title, notes, transcript, show, content = '', tokenize = 'unicode61 remove_diacritics 2'
         );
         PRAGMA user_version = \(version);
         """

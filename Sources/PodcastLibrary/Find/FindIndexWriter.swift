@@ -114,8 +114,8 @@ package struct FindIndexWriter: Sendable {
                 }
                 guard episodes.isEmpty, let show else { return }
                 try db.run(
-                    "INSERT OR REPLACE INTO show (podcast, episodes, changed) VALUES (?, ?, ?)",
-                    [show.id, show.state.episodes, show.state.settled])
+                    "INSERT OR REPLACE INTO show (podcast, episodes, changed, title) VALUES (?, ?, ?, ?)",
+                    [show.id, show.state.episodes, show.state.settled, show.state.title])
                 self.show = nil
             }
             return !episodes.isEmpty || !shows.isEmpty
@@ -126,7 +126,8 @@ package struct FindIndexWriter: Sendable {
             let changes = try library.findChanges(of: next.id)
             let known = try writer.changes(of: next.id)
             for id in known.keys where changes[id] == nil { try writer.remove(id) }
-            episodes = changes.filter { known[$0.key] != $0.value }.map(\.key).sorted(by: >)
+            let isRenamed = try writer.title(of: next.id).map { $0 != next.state.title } ?? false
+            episodes = changes.filter { isRenamed || known[$0.key] != $0.value }.map(\.key).sorted(by: >)
             show = next
         }
     }
@@ -136,8 +137,8 @@ package struct FindIndexWriter: Sendable {
     package func update(from library: Library) throws -> Update {
         let current = try library.findShows(now: now)
         let indexed: [ShowID: FindShow] = try read { db in
-            try Row.fetchCursor(db, "SELECT podcast, episodes, changed FROM show").dictionary {
-                ($0[0], FindShow(episodes: $0[1], changed: $0[2]))
+            try Row.fetchCursor(db, "SELECT podcast, episodes, changed, title FROM show").dictionary {
+                ($0[0], FindShow(title: $0[3], episodes: $0[1], changed: $0[2]))
             }
         }
         let removed = Set(
@@ -175,6 +176,11 @@ package struct FindIndexWriter: Sendable {
         }
     }
 
+    /// Returns the title with which a show's episodes are indexed; `nil` if not all are.
+    private func title(of podcast: ShowID) throws -> String? {
+        try read { db in try String.fetchOne(db, "SELECT title FROM show WHERE podcast = ?", [podcast]) }
+    }
+
     private func remove(_ episode: EpisodeID) throws {
         try write { db in try db.run("DELETE FROM document WHERE episode = ?", [episode]) }
     }
@@ -197,7 +203,7 @@ package struct FindIndexWriter: Sendable {
         let texts = [
             episode.title,
             NotesLines.lines(of: episode.notes ?? "", limit: Self.maxNotes).joined(separator: "\n"),
-            cues?.map(\.text).joined(separator: "\n") ?? "",
+            cues?.map(\.text).joined(separator: "\n") ?? "", episode.showTitle,
         ]
         var digest = Digest()
         for text in texts { digest.add(text) }
@@ -211,7 +217,7 @@ package struct FindIndexWriter: Sendable {
             "INSERT INTO document (episode, podcast, changed, transcript, digest) VALUES (?, ?, ?, ?, ?)",
             [id, episode.podcast, changed, transcript, digest.value])
         try db.run(
-            "INSERT INTO text (rowid, title, notes, transcript) VALUES (?, ?, ?, ?)",
+            "INSERT INTO text (rowid, title, notes, transcript, show) VALUES (?, ?, ?, ?, ?)",
             [db.lastInsertedRowID] + StatementArguments(texts.map(FindText.separated)))
     }
 

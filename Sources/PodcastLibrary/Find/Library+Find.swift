@@ -2,8 +2,10 @@ import GRDB
 package import PodcastProtocol
 internal import Transfers
 
-/// The state of a show's episodes, which changes when any of them does.
+/// The state of a show and its episodes, which changes when any of them does.
 struct FindShow: Equatable {
+    /// The show's title, and the name of its folder if that is another one.
+    var title: String
     /// The number of episodes.
     var episodes: Int64
     /// The sum of the times of their last changes, in seconds since 1970.
@@ -21,6 +23,7 @@ struct FindEpisode {
     var podcast: ShowID
     var changed: Int64
     var title: String
+    var showTitle: String
     /// The notes as the feed states them, usually HTML.
     var notes: String?
     var isArchived: Bool
@@ -53,6 +56,9 @@ extension Library {
             """) ?? 0
     }
 
+    /// The SQL expression of `FindShow.title` for the row `podcast p`.
+    private static let showTitle = "iif(p.title = p.name, p.title, p.title || char(10) || p.name)"
+
     /// Returns the subscribed shows. Reads all entries of an index: some 80 ms for 300,000 episodes.
     func findShows(now: Int64) throws -> [ShowID: FindShow] {
         try query { db in
@@ -60,10 +66,10 @@ extension Library {
                 db,
                 """
                 SELECT p.id, count(e.changed), CAST(total(e.changed) AS INTEGER),
-                    coalesce(max(e.changed), 0) >= ? FROM podcast p
+                    coalesce(max(e.changed), 0) >= ?, \(Self.showTitle) FROM podcast p
                 LEFT JOIN episode e ON e.podcast = p.id AND e.buried = 0 WHERE p.ephemeral = 0 GROUP BY p.id
                 """, [now]
-            ).dictionary { ($0[0], FindShow(episodes: $0[1], changed: $0[2], isSettling: $0[3])) }
+            ).dictionary { ($0[0], FindShow(title: $0[4], episodes: $0[1], changed: $0[2], isSettling: $0[3])) }
         }
     }
 
@@ -82,13 +88,15 @@ extension Library {
             try Row.fetchOne(
                 db,
                 """
-                SELECT e.id, e.podcast, e.changed, e.title, n.notes, r.archived IS NOT NULL
+                SELECT e.id, e.podcast, e.changed, e.title, n.notes, r.archived IS NOT NULL,
+                    (SELECT \(Self.showTitle) FROM podcast p WHERE p.id = e.podcast)
                 FROM episode e LEFT JOIN detail n ON n.episode = e.id LEFT JOIN rendition r ON r.episode = e.id
                 WHERE e.id = ? AND \(Self.isFindable)
                 """, [id]
             ).map {
                 FindEpisode(
-                    id: $0[0], podcast: $0[1], changed: $0[2], title: $0[3], notes: $0[4], isArchived: $0[5])
+                    id: $0[0], podcast: $0[1], changed: $0[2], title: $0[3], showTitle: $0[6], notes: $0[4],
+                    isArchived: $0[5])
             }
         }
     }

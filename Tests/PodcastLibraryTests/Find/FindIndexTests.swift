@@ -201,6 +201,26 @@ struct FindIndexTests {
         #expect(try found("squid") == ["One"])
     }
 
+    @Test func theShowsTitleIsFoundNewestFirstAfterOtherMatches() throws {
+        let show = try library.subscribe(
+            (1...5).map { number in
+                let words = String(repeating: "many words ", count: number)
+                return item("Title \(number)", notes: number == 2 ? "A squid." : words)
+            }, title: "The Giant Squid"
+        ).podcast.id
+        try update()
+        #expect(try found("squid") == ["Title 2", "Title 1", "Title 3", "Title 4", "Title 5"])
+        #expect(try found("squid many words").count == 4)
+        #expect(try found("\"squid title\"") == [])
+        // The name that a person has given the folder is found as well.
+        _ = try library.renamePodcast(id: show, to: "Cephalopods", now: noon + 5)
+        try update()
+        #expect(try found("giant cephalopods").count == 5)
+        _ = try library.renamePodcast(id: show, to: "The Giant Squid", now: noon + 6)
+        try update()
+        #expect(try found("cephalopods") == [])
+    }
+
     @Test func titlesCountMost() throws {
         _ = try library.subscribe([
             item("Squid", notes: "A long text about many other things, and the sea, and the weather, and more."),

@@ -9,7 +9,7 @@ import Transfers
 struct FindCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
         commandName: "find",
-        abstract: "Find episodes by words of their titles, notes and cached transcripts.",
+        abstract: "Find episodes by words of their titles, notes and cached transcripts, and of their show's title.",
         discussion: """
             All words must occur; an argument with spaces is a phrase, and word* finds all words that begin with word. Case \
             and accents are ignored. A match in a transcript is printed with its time and a command that plays it from there. \
