@@ -119,11 +119,11 @@ import Testing
         #expect(video.sources.map(\.url) == ["https://x.example/show/1.mp4"])
     }
 
-    @Test func widestAndSquareImagesAreChosen() {
-        #expect(feed.image == "https://x.example/square.jpg")
+    @Test func squareArtOfAtLeast600PixelsIsChosenThenTheWidest() {
+        #expect(feed.image == "https://x.example/640.jpg")
         #expect(
             feed.items.map(\.image) == [
-                "https://x.example/c.jpg", "https://x.example/only.jpg", "https://x.example/f.jpg",
+                "https://x.example/d.jpg", "https://x.example/only.jpg", "https://x.example/f.jpg",
             ])
     }
 

@@ -184,7 +184,7 @@ extension FeedReader {
             width: tag.wholeNumber("width"), height: tag.wholeNumber("height"), type: tag.type("type"),
             purpose: line(tag.value("purpose"))?.lowercased())
         withTags { $0.images.add(image, limit: $1) }
-        if image.isArt { set(.image, 1, tag.value("href")) }
+        if image.isArt { setArt(1, tag.value("href"), width: Int64(image.width ?? 0)) }
     }
 
     /// Parses a `podcast:remoteItem`; `nil` if it identifies no feed.

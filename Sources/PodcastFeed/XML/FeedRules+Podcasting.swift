@@ -219,7 +219,12 @@ extension FeedRules {
                 }
             })
         add("image", .tag { reader, tag in reader.startPodcastImage(tag) })
-        add("images", .tag { $0.set(.image, 2, $1.value("srcset").flatMap(FeedReader.widest(ofSet:))) })
+        add(
+            "images",
+            .tag { reader, tag in
+                guard let art = tag.value("srcset").flatMap(FeedReader.art(ofSet:)) else { return }
+                reader.setArt(2, art.url, width: art.width)
+            })
     }
 
     private mutating func addValues() {

@@ -122,6 +122,18 @@ enum FeedField: UInt64 {
 /// Each field has four bits: a rank from 0, the best, to 14; or 15 while the field has no value.
 struct FieldRanks {
     private var bits: UInt64 = .max
+    /// The width of the image in pixels, if it was chosen by its width.
+    private var width = Int64.max
+
+    /// The width in pixels that suffices for art.
+    static let artWidth: Int64 = 600
+
+    /// Lets art replace the image if its width suffices and is less than that of the image.
+    mutating func preferArt(ofWidth width: Int64) {
+        guard (Self.artWidth..<self.width).contains(width) else { return }
+        self.width = width
+        set(.image, 15)
+    }
 
     /// Returns whether a value of this rank is better than the current one; a value of equal rank is not.
     func wants(_ field: FeedField, _ rank: UInt8) -> Bool { UInt64(rank) < (bits >> (field.rawValue * 4)) & 15 }
