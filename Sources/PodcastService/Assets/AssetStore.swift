@@ -84,8 +84,8 @@ struct AssetStore: Sendable {
         unlink(path(name) + Self.recordExtension)
     }
 
-    /// Removes the assets of a show and of its episodes.
-    func remove(podcast: ShowID, episodes: Set<EpisodeID>) {
+    /// Removes the assets of a show and of its episodes. Reads the whole folder, so it runs outside the actor.
+    @concurrent func remove(podcast: ShowID, episodes: Set<EpisodeID>) async {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             let parts = name.split(separator: "-", maxSplits: 1)
             guard parts.count == 2, let kind = AssetKind(rawValue: String(parts[0])), let id = Int64(parts[1]) else {

@@ -30,7 +30,7 @@ extension PodcastService {
         switch command {
         case .subscribe(let url, let name): return try await subscriptions.subscribe(url, name: name)
         case .importShow(let item): return .imported(try await subscriptions.importShow(item, for: client))
-        case .unsubscribe(let podcast): return try subscriptions.unsubscribe(podcast)
+        case .unsubscribe(let podcast): return try await subscriptions.unsubscribe(podcast)
         case .refresh(let podcasts): return .refreshed(try await refresher.refresh(podcasts))
         case .rename(let podcast, let episode, let name): return try subscriptions.rename(podcast, episode, name)
         case .renameByTemplate(let podcasts, let isDryRun):

@@ -68,7 +68,7 @@ final class Subscriptions: ServicePart {
             message: "already subscribed as '\(name)'; to fetch it again: podfs refresh \(ShellQuoting.quoted(name))")
     }
 
-    func unsubscribe(_ id: ShowID) throws -> Reply {
+    func unsubscribe(_ id: ShowID) async throws -> Reply {
         guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
         driver.drainEvents()
         let files = try library.files(of: id)
@@ -78,9 +78,9 @@ final class Subscriptions: ServicePart {
         refresher.feeds.removeJob(id)
         tidier.rhythms[id] = nil
         refresher.documents.remove(id)
-        assets.store.remove(podcast: id, episodes: Set(files))
         driver.changed(podcast: id, name: podcast.name)
         copies.subscriptionsChanged()
+        await driver.underWay { await assets.store.remove(podcast: id, episodes: Set(files)) }
         // The credentials are removed last, because a full disk may prevent this write. The show is then already gone.
         try credentials.set(nil, for: id)
         return .done
