@@ -31,7 +31,7 @@ struct CurlCode: Equatable {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT:
             return (TransferError(.unreachable, lowered(says)), true)
         case CURLE_SSL_CONNECT_ERROR:
-            return (TransferError(.unreachable, lowered(says)), true)
+            return (TransferError(.unreachable, "no TLS connection was made: the server may have only http"), true)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE:
             return (TransferError(.unreachable, "the server's certificate is not trusted (\(says))"), false)
         case CURLE_OPERATION_TIMEDOUT:
