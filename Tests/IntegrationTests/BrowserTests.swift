@@ -125,7 +125,7 @@ struct BrowserTests {
         let set = try await show.home.run("view", "set", "50% of #1?", "downloaded=true")
         #expect(set.output == "50% of #1?: downloaded=true: 2 episodes\n", "\(set.error)")
         try await browser.open("\(show.mount.mountPoint)/index.html")
-        try await browser.click(".views a")
+        try await browser.click("nav a[href*='50%25']")
         try await waitUntil(description: "the view's page is loaded") {
             try await browser.value("document.querySelector('h1').textContent", as: String.self) == "50% of #1?"
         }

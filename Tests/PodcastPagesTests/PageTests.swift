@@ -201,7 +201,7 @@ struct ShowPageTests {
             id: 1, show: 1, name: name, title: nasty, published: .max, duration: .infinity, position: .nan, type: nasty)
         (shelf.inProgress, shelf.latest) = ([heard], [heard])
         shelf.titles = [TitleEntry(id: 1, show: 1, title: nasty)]
-        shelf.views = [(nasty, .max)]
+        shelf.views = [nasty]
         expectHarmless(text(ShelfPage(shelf).bytes))
         expectHarmless(text(ViewPage(folder: nasty, [heard], shows: [1: show]).bytes))
         expectHarmless(page(show, Array(repeating: episode, count: ShowPage.rowLimit + 2)))
@@ -323,7 +323,7 @@ struct ShelfPageTests {
         for part in [
             "<h1 dir=\"auto\">To &lt;hear&gt;</h1>", "href=\"../A%20%26%20B/a%20%231.mp3\"",
             "href=\"../A%20%26%20B/index.html#e7\"", "<img src=\"../A%20%26%20B/cover.png\"",
-            "<a href=\"../index.html\">Shows</a>",
+            "href=\"../index.html\">Shows</a>",
             "aria-label=\"30:00 of 1:00:00 played\"", "data-at=\"1800\"", "<span>30:00 left</span>",
             "<span class=\"from\" dir=\"auto\">T</span>",
         ] {
@@ -338,12 +338,28 @@ struct ShelfPageTests {
         let cut = text(ViewPage(folder: "x", many + [episode], shows: [1: show]).bytes)
         #expect(cut.contains("<span>the first 500 episodes</span>"))
         #expect(cut.components(separatedBy: "<details>").count == 501)
+    }
+
+    @Test func thePagesLinkEachOtherAndAllViews() {
+        let show = Podcast(id: 1, name: "S", url: "u", title: "S", created: 0, changed: 0)
+        let views = ["Latest", "To <hear>"]
         var shelf = Shelf([show], newest: [:])
-        #expect(!text(ShelfPage(shelf).bytes).contains("<h2>Views</h2>"))
-        shelf.views = [("To <hear>", 12)]
-        #expect(
-            text(ShelfPage(shelf).bytes).contains(
-                "href=\"To%20%3Chear%3E/index.html\">To &lt;hear&gt; <span class=\"facts\">12 episodes</span></a>"))
+        shelf.views = views
+        let pages = [
+            ("", "index.html", ShelfPage(shelf).bytes),
+            ("../", "To%20%3Chear%3E/index.html", ViewPage(folder: "To <hear>", [], shows: [:], views: views).bytes),
+            ("../", "", ShowPage(show, newest: nil, views: views).finish()),
+            ("", ".status.html", StatusPage(StatusReport(tasks: []), rates: [], views: views).bytes),
+        ]
+        for (root, current, bytes) in pages {
+            let links = [
+                ("index.html", "Shows"), ("Latest/index.html", "Latest"),
+                ("To%20%3Chear%3E/index.html", "To &lt;hear&gt;"), (".status.html", "Transfers"),
+            ].map { path, title in
+                "<a dir=\"auto\" href=\"\(root)\(path)\"\(path == current ? " aria-current=\"page\"" : "")>\(title)</a>"
+            }
+            #expect(text(bytes).contains("<nav aria-label=\"Pages\">\(links.joined())</nav>"), "\(current)")
+        }
     }
 
     /// A browser reads the images of a page one after another, so that all would wait for the server of a missing one.

@@ -29,7 +29,7 @@ import urllib.request
 from xml.sax.saxutils import escape
 
 TARGET = pathlib.Path(__file__).resolve().parents[2] / "Sources/podfs/Documentation.docc"
-PAGES = {"shelf": ("index.html", 980, 1260), "show": ("Night Trains/index.html", 980, 900)}
+PAGES = {"shelf": ("index.html", 980, 1400), "show": ("Night Trains/index.html", 980, 900)}
 MEDIA = b"ID3\x04\x00\x00\x00\x00\x00\x00" + bytes(8_000_000 - 10)
 # The day of the newest episodes. A fixed one, so that the pictures change only with the pages.
 TODAY = datetime.date(2026, 11, 22)

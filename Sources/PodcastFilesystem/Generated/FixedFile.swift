@@ -132,7 +132,7 @@ extension PodcastFilesystem {
         shelf.inProgress = try library.episodesInProgress(limit: Shelf.inProgressLimit)
         shelf.latest = try library.newestEpisodes(limit: Shelf.latestLimit)
         shelf.titles = try library.titles(limit: Shelf.titleLimit)
-        shelf.views = try library.views().map { ($0.folder.name, $0.count) }
+        shelf.views = try library.viewFolders().map(\.name)
         return ShelfPage(shelf)
     }
 
@@ -147,7 +147,7 @@ extension PodcastFilesystem {
     fileprivate func statusPage() throws -> StatusPage {
         StatusPage(
             try statusReport(), rates: live.rates, ended: try library.endedTransfers(limit: StatusPage.endedLimit),
-            now: now)
+            now: now, views: try library.viewFolders().map(\.name))
     }
 }
 

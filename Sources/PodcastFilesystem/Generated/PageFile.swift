@@ -19,7 +19,8 @@ struct PageFile: FilledFile {
         else { return nil }
         var page = ShowPage(
             show, newest: folder.newest, details: try mount.library.details(ofShow: node.show),
-            notice: try TroubleNotice(of: show, in: mount.library), totals: totals)
+            notice: try TroubleNotice(of: show, in: mount.library), totals: totals,
+            views: try mount.library.viewFolders().map(\.name))
         let cached = mount.cachedAssets()
         var chapters = ShowPage.limits.chaptersInAll
         try mount.library.summaries(of: node.show, limits: ShowPage.limits) { episode in

@@ -18,8 +18,8 @@ package struct Shelf: Sendable {
     package var latest: [ShelfEpisode] = []
     /// The titles for the search, newest first.
     package var titles: [TitleEntry] = []
-    /// The names of the views, with their numbers of episodes.
-    package var views: [(name: String, count: Int)] = []
+    /// The names of the views' folders.
+    package var views: [String] = []
 
     package init(_ shows: [Podcast], newest: [ShowID: Int64]) {
         self.shows = shows
@@ -50,7 +50,7 @@ package struct ShelfPage: Sendable {
 
     package var bytes: [UInt8] {
         var page = Markup.beginning(title: "Podcasts", kind: "shows")
-        page += Markup.navigation(current: "index.html")
+        page += Markup.navigation(current: ["index.html"], views: shelf.views)
         if shelf.shows.isEmpty {
             page += """
                 <header><h1>Podcasts</h1></header>
@@ -70,7 +70,6 @@ package struct ShelfPage: Sendable {
                 """
             if let section = section("Continue listening", shelf.inProgress, fact: rest) { page += section }
             if let section = section("Newest episodes", shelf.latest, fact: date) { page += section }
-            if let views { page += views }
             page += showList
             page += titles
         }
@@ -106,22 +105,6 @@ package struct ShelfPage: Sendable {
 
     private func date(of episode: ShelfEpisode) -> Markup? {
         episode.published.map { "<span>\(day: $0, offset: episode.publishedOffset)</span>" }
-    }
-
-    private var views: Markup? {
-        if shelf.views.isEmpty { return nil }
-        let views = shelf.views.map { view -> Markup in
-            """
-            <li><a dir="auto" href="\(path: view.name, Shelf.viewFile)">\(view.name) \
-            <span class="facts">\(view.count.counted("episode"))</span></a></li>
-
-            """
-        }
-        return """
-            <section aria-label="Views"><h2>Views</h2><ul class="views">
-            \(views)</ul></section>
-
-            """
     }
 
     // MARK: Shows

@@ -64,14 +64,15 @@ package struct ShowPage: Sendable {
     ///   - details: Further facts from the feed.
     ///   - notice: What to say about a feed that may never return.
     ///   - totals: The totals of all episodes that will be added; `nil` for a page of any size.
+    ///   - views: The names of the views' folders.
     package init(
         _ show: Podcast, newest: Int64?, details: ShowDetails? = nil, notice: TroubleNotice? = nil,
-        totals: ShowTotals? = nil
+        totals: ShowTotals? = nil, views: [String] = []
     ) {
         self.show = show
         rowsEnd = totals.map { Self.size(of: $0) - Self.sizeAfterRows(of: $0) } ?? Self.headBytes + Self.rowBytes.all
         page = Markup.beginning(title: show.title, kind: "show")
-        page += Markup.navigation(current: nil, root: "../")
+        page += Markup.navigation(current: nil, views: views, root: [".."])
         let author = show.author.flatMap { $0.isEmpty ? nil : "<p class=\"by\" dir=\"auto\">\($0)</p>" as Markup }
         let downloaded: Markup? =
             show.cached > 0 ? "<span>\(WholeNumber.text(show.cached)) downloaded</span>" : nil

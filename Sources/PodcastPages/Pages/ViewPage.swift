@@ -10,6 +10,7 @@ package struct ViewPage: Sendable {
     /// Whether there are more episodes than the page lists.
     private let isCut: Bool
     private let shows: [ShowID: Podcast]
+    private let views: [String]
 
     /// The maximum number of episodes on the page.
     private static let limit = 500
@@ -17,12 +18,15 @@ package struct ViewPage: Sendable {
     /// than it lists.
     package static let loadLimit = limit + 1
 
-    /// - Parameter episodes: The episodes in the order of the page, up to `loadLimit`.
-    package init(folder: String, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast]) {
+    /// - Parameters:
+    ///   - episodes: The episodes in the order of the page, up to `loadLimit`.
+    ///   - views: The names of the folders of all views.
+    package init(folder: String, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast], views: [String] = []) {
         self.folder = folder
         self.episodes = episodes.prefix(Self.limit)
         isCut = episodes.count > Self.limit
         self.shows = shows
+        self.views = views
     }
 
     package var bytes: [UInt8] {
@@ -41,7 +45,7 @@ package struct ViewPage: Sendable {
             """
         let page: Markup = """
             \(Markup.beginning(title: "\(folder) – podfs", kind: "view"))\
-            \(Markup.navigation(current: nil, root: "../"))\
+            \(Markup.navigation(current: [folder, Shelf.viewFile], views: views, root: [".."]))\
             <header><h1 dir="auto">\(folder)</h1><p class="facts line"><span>\(count)</span></p></header>
             <main>
             \(list)</main>

@@ -29,16 +29,21 @@ package struct StatusPage: Sendable {
     private let rates: [Double]
     private let ended: [Ended]
     private let now: Int64
+    private let views: [String]
 
     /// - Parameters:
     ///   - rates: The total rate in bytes per second for each of the last seconds, newest last.
     ///   - ended: Transfers that have recently finished or failed, newest first.
     ///   - now: The current time in seconds since 1970 UTC.
-    package init(_ report: StatusReport, rates: [Double], ended: [Ended] = [], now: Int64 = 0) {
+    ///   - views: The names of the views' folders.
+    package init(
+        _ report: StatusReport, rates: [Double], ended: [Ended] = [], now: Int64 = 0, views: [String] = []
+    ) {
         self.report = report
         self.rates = rates.map { $0.isFinite ? max(0, $0) : 0 }
         self.ended = ended
         self.now = now
+        self.views = views
     }
 
     /// The seconds between two reloads; `idle` if there is no task, or all tasks have failed.
@@ -70,7 +75,7 @@ package struct StatusPage: Sendable {
         // able to stop the reloads (WCAG 2.2.2).
         let page: Markup = """
             \(Markup.beginning(title: "\(title) – podfs", kind: "status"))\
-            \(Markup.navigation(current: ".status.html"))\
+            \(Markup.navigation(current: [".status.html"], views: views))\
             <header><h1>Transfers</h1><p class="facts line">\(counts)</p></header>
             <main>
             <p class="line" hidden><label><input type="checkbox" id="auto" checked data-seconds="\(pace)">\

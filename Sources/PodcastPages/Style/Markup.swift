@@ -89,17 +89,21 @@ struct Markup: ExpressibleByStringInterpolation, Sendable {
             """
     }
 
-    /// The files of the pages in the mount's root, with their titles in the navigation.
-    static let pages = [("index.html", "Shows"), (".status.html", "Transfers")]
+    /// The maximum number of views in the navigation of a page outside the root.
+    private static let viewLimit = 30
 
-    /// Returns the links to the pages in the mount's root.
+    /// Returns the links to the page of all shows, to the pages of the views, and to the page of the transfers.
     ///
     /// - Parameters:
-    ///   - current: The file of this page; `nil` for a page that is not in the root.
-    ///   - root: The relative address of the root, with a slash at the end; empty for a page in the root.
-    static func navigation(current: String?, root: String = "") -> Markup {
-        let links = pages.map { file, title -> Markup in
-            "<a href=\"\(root)\(file)\"\(raw: file == current ? " aria-current=\"page\"" : "")>\(title)</a>"
+    ///   - current: The path of this page below the mount's root; `nil` if there is no link to it.
+    ///   - views: The names of the views' folders. The page of all shows links all of them.
+    ///   - root: The path from the page's folder to the root.
+    static func navigation(current: [String]?, views: [String], root: [String] = []) -> Markup {
+        let views = views.prefix(root.isEmpty ? .max : viewLimit).map { ([$0, Shelf.viewFile], $0) }
+        let pages = [(["index.html"], "Shows")] + views + [([".status.html"], "Transfers")]
+        let links = pages.map { path, title -> Markup in
+            let mark = path == current ? " aria-current=\"page\"" : ""
+            return "<a dir=\"auto\" href=\"\(path: root + path)\"\(raw: mark)>\(title)</a>"
         }
         return "<nav aria-label=\"Pages\">\(links)</nav>\n"
     }

@@ -112,7 +112,8 @@ struct ViewPageFile: GeneratedFile {
         let shows = try mount.library.podcasts().map { ($0.id, $0) }
         let page = ViewPage(
             folder: view.name, try mount.library.shelf(of: view.id, limit: ViewPage.loadLimit),
-            shows: Dictionary(shows, uniquingKeysWith: { first, _ in first }))
+            shows: Dictionary(shows, uniquingKeysWith: { first, _ in first }),
+            views: try mount.library.viewFolders().map(\.name))
         return Rendering(GeneratedContent(page.bytes), modified: mount.now, changed: mount.now)
     }
 }
