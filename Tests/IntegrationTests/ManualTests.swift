@@ -85,8 +85,9 @@ struct ManualTests {
 
     @Test func theSyntaxHasExactlyTheCommandsAndOptions() async throws {
         var documented: [String: Set<String>] = [:]
-        for block in try Self.section("SYNTAX", of: "podfs.1").split(separator: ".br") {
-            let text = block.joined(separator: " ")
+        // A line that begins with spaces continues the line before it.
+        let syntax = try Self.section("SYNTAX", of: "podfs.1").drop { $0 != ".nf" }.dropFirst().prefix { $0 != ".fi" }
+        for text in syntax.joined(separator: "\n").replacing("\n ", with: " ").split(separator: "\n") {
             let words = text.split(separator: " ").map(String.init)
             // `podfs resume|suspend PATH...` stands for several commands.
             let names = words.dropFirst().prefix { $0.first?.isLowercase == true }
@@ -95,11 +96,12 @@ struct ManualTests {
             let heads =
                 group.map { group in last.map { "podfs \(group) \($0)" } }
                 ?? words[1].split(separator: "|").map { "podfs \($0)" }
-            for head in heads { documented[head] = Self.options(in: text) }
+            for head in heads { documented[head] = Self.options(in: String(text)) }
         }
         var real: [String: Set<String>] = [:]
         for command in try await commands() where command.subcommands?.isEmpty ?? true {
-            real[command.path] = command.options
+            // The end of the commands' section explains `--quiet` for all of them.
+            real[command.path] = command.options.subtracting(["--quiet"])
         }
         #expect(Set(documented.keys) == Set(real.keys))
         for (path, options) in real { #expect(documented[path] == options, "\(path)") }
