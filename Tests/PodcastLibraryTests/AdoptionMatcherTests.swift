@@ -157,6 +157,15 @@ struct AdoptionMatcherTests {
         #expect(adopted(file("News.mp3", size: 5), file("Wings.mp3", size: 6)) == [1, 2])
     }
 
+    /// Another program may have given the other episode the same name.
+    @Test func aNameInPodfsThatIsDateAndTitleDecidesNothing() {
+        let twice = [
+            episode(1, "News", name: "2026-11-20 News.mp3"), episode(2, "News", name: "2026-11-20 News (2).mp3"),
+        ]
+        #expect(adopted(decide(file("2026-11-20 News.mp3", size: 5), twice)) == nil)
+        #expect(adopted(decide(file("S01E07 News.mp3", size: 5), [episode(1, "Gnus", name: "S01E07 News.mp3")])) == 1)
+    }
+
     @Test func titlesThatDifferInCaseAreTwo() {
         let one = episode(1, "Roar before the 24: Sunday", size: 1_000_000)
         let other = episode(2, "Roar Before the 24: Sunday", published: noon + day, size: 2_000_000)
@@ -267,6 +276,11 @@ struct AdoptionMatcherTests {
             return
         }
         #expect(adopted(matcher.decisions(about: [files[10]])[0]) == 11)
+        // A little is enough if the title is all there is.
+        files[10].size = 11_000_100
+        #expect(adopted(matcher.decisions(about: files)[10]) == nil)
+        files[10].path = "2026-11-20 Race 11.mp3"
+        #expect(adopted(matcher.decisions(about: files)[10]) == 11)
     }
 
     @Test func aWordInBracketsBelongsToTheTitleUnlessItIsTheNameInTheFeed() {

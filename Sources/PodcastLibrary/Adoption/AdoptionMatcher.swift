@@ -96,7 +96,8 @@ package struct AdoptionMatcher {
     }
 
     /// Refuses files whose size differs clearly from the feed's, for the shows whose feed gives the sizes of nearly all
-    /// other files exactly. Shows use a title again, and the feed no longer lists the episode that had it first.
+    /// other files exactly; those that only their titles suggest also if it differs a little. Shows use a title again,
+    /// and the feed no longer lists the episode that had it first.
     private func refuseOtherSizes(
         _ files: [AdoptableFile], _ decisions: inout [AdoptionDecision],
         _ claims: inout [EpisodeID: [(file: Int, match: Match)]]
@@ -105,10 +106,13 @@ package struct AdoptionMatcher {
         var different: [ShowID: [(file: Int, match: Match)]] = [:]
         for claim in claims.values.joined() {
             let episode = index.episodes[claim.match.episode]
-            guard episode.size.source == .feed else { continue }
+            // A size that several episodes have is the publisher's guess.
+            guard episode.size.source == .feed, index.sizes[episode.size.bytes]?.count == 1 else { continue }
             if files[claim.file].size == episode.size.bytes {
                 equal[episode.show, default: 0] += 1
-            } else if Self.differsClearly(files[claim.file].size, from: episode.size.bytes) {
+            } else if Self.differsClearly(files[claim.file].size, from: episode.size.bytes)
+                || claim.match.evidence.isDisjoint(with: [.url, .day, .duration])
+            {
                 different[episode.show, default: []].append(claim)
             }
         }
@@ -145,7 +149,12 @@ package struct AdoptionMatcher {
         /// Whether the contradiction is the title in the tags, which names another episode than the file name.
         var isTagConflict = false
 
-        var score: Int { evidence.reduce(0) { $0 + $1.weight } }
+        /// The sum of the weights. A name in podfs that has the title is no further evidence: other programs write date
+        /// and title too.
+        var score: Int {
+            let counted = evidence.contains(.title) ? evidence.subtracting([.mountName]) : evidence
+            return counted.reduce(0) { $0 + $1.weight }
+        }
 
         /// The evidence as a phrase, the strongest first.
         var phrase: String {
