@@ -1,8 +1,10 @@
+import Dispatch
 import Foundation
 import Glibc
 import Synchronization
 import SystemPackage
 import TestSupport
+import Testing
 
 @testable import Transfers
 
@@ -229,6 +231,12 @@ final class EngineBench: Sendable {
         return await withCheckedContinuation { continuation in
             engine.mailbox.post { continuation.resume(returning: body($0)) }
         }
+    }
+
+    /// Returns the queue that writes the checkpoints of an episode's file.
+    func checkpoints(of key: MediaID) async throws -> DispatchQueue {
+        let queue = try await onLoop { loop in loop.download(key)?.file.map { loop.queues.checkpoints(of: $0) } }
+        return try #require(queue)
     }
 
     // MARK: Waiting

@@ -222,7 +222,8 @@ import Testing
         let bench = try EngineBench(in: disk.path)
         let gate = Gate(heldAt: 1_000_000)
         let (name, _) = try await fillDisk(disk, bench, gate)
-        try await bench.onLoop { $0.queues.storage.suspend() }
+        let checkpoints = try await bench.checkpoints(of: 1)
+        checkpoints.suspend()
         // The file's last block has room for the next byte, but there is none for the checkpoint that must record it.
         gate.advance(to: 1_000_001)
         try await bench.waitUntilReceived(1, 1_000_001)
@@ -233,7 +234,7 @@ import Testing
         #expect(isInFlight == true)
         async let answer = bench.engine.cancelProducingResumeData(1)
         try await bench.wait("the task is cancelled") { bench.snapshots(1).last?.isTask == false }
-        try await bench.onLoop { $0.queues.storage.resume() }
+        checkpoints.resume()
         let data = try #require(try await answer)
         #expect(data.present == "0-999999")
         #expect(try bench.engine.checkpoint(of: name)?.receivedBytes == 1_000_000)

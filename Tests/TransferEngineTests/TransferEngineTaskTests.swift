@@ -82,8 +82,9 @@ import Testing
         try bench.fill(1)
         try await bench.waitUntilReceived(1, 1_000_000)
         // A checkpoint of these bytes is started, but cannot be written yet.
+        let checkpoints = try await bench.checkpoints(of: 1)
+        checkpoints.suspend()
         let isHeld = try await bench.onLoop { loop in
-            loop.queues.storage.suspend()
             loop.download(1)?.saveCheckpoint(synchronously: false)
             return loop.download(1)?.checkpoints.isBusy
         }
@@ -92,7 +93,7 @@ import Testing
         try await bench.waitUntilReceived(1, 2_000_000)
         async let answer = bench.engine.cancelProducingResumeData(1)
         try await bench.wait("the task is cancelled") { bench.snapshots(1).last?.isTask == false }
-        try await bench.onLoop { $0.queues.storage.resume() }
+        checkpoints.resume()
         let data = try #require(try await answer)
         #expect(data.present == "0-1999999")
         let name = try #require(bench.source(1)?.file)

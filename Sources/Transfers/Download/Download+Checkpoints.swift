@@ -32,7 +32,7 @@ extension Download {
         let missing = checkpoints.isBehind && checkpoints.isBusy ? checkpoint() : nil
         if checkpoints.isBehind { saveCheckpoint(synchronously: false) }
         // The queue is serial, so this runs after any checkpoint that was started above.
-        engine.queues.storage.async { [cache = engine.cache] in
+        engine.queues.checkpoints(of: file).async { [cache = engine.cache] in
             // A failure leaves the previous checkpoint, which is read below.
             if let missing { try? cache.save(missing, of: file) }
             let written = try? ContentCache.checkpoint(of: file.name, in: cache.directory)
@@ -74,13 +74,14 @@ extension Download {
                 return StorageFailure(error, losesBytes: false)
             }
         }
+        let queue = engine.queues.checkpoints(of: file)
         if synchronously {
-            if engine.queues.storage.sync(execute: save) == nil { checkpoints.finish(synced: nil) }
+            if queue.sync(execute: save) == nil { checkpoints.finish(synced: nil) }
             return
         }
         let key = source.key
         let mailbox = engine.mailbox
-        engine.queues.storage.async {
+        queue.async {
             let failure = save()
             mailbox.post { loop in
                 guard let download = loop.download(key), download.file === file else { return }
@@ -118,16 +119,16 @@ extension Download {
         let cache = engine.cache
         let key = source.key
         let mailbox = engine.mailbox
-        let storage = engine.queues.storage
+        let queues = engine.queues
         let expected = ExpectedHashes(source.locations, current: machine.source)
-        engine.queues.hashing.async {
+        queues.finishing(of: file).async {
             let result: Result<FileFacts?, StorageFailure>
             do {
                 // This checkpoint is written on the same queue as the others, so that an older one cannot overwrite it.
                 // It is written before the sync. It is valid even if the process is killed now, because all bytes are
                 // in the page cache. A small file needs no such checkpoint, since its final one follows soon.
                 if size > CheckpointPace.maxBehind {
-                    try storage.sync {
+                    try queues.checkpoints(of: file).sync {
                         if file.failedSyncs == known { try cache.save(partial, of: file, durably: false) }
                     }
                 }
@@ -137,9 +138,12 @@ extension Download {
                 } catch {
                     throw StorageFailure(error, losesBytes: true)
                 }
-                let sha256 = try file.digest(.sha256, size: size)
-                let match = try expected.check { algorithm in
-                    algorithm == .sha256 ? sha256 : try file.digest(algorithm, size: size)
+                let (sha256, match) = try queues.hashing.sync {
+                    let sha256 = try file.digest(.sha256, size: size)
+                    let match = try expected.check { algorithm in
+                        algorithm == .sha256 ? sha256 : try file.digest(algorithm, size: size)
+                    }
+                    return (sha256, match)
                 }
                 if match == .differs {
                     result = .success(nil)
@@ -149,7 +153,9 @@ extension Download {
                     checkpoint.sha256 = sha256
                     checkpoint.isVerified = match == .verified ? true : nil
                     checkpoint.setSynced(all)
-                    try storage.sync { try cache.save(checkpoint, of: file, durably: true) }
+                    try queues.checkpoints(of: file).sync {
+                        try cache.save(checkpoint, of: file, durably: true)
+                    }
                     result = .success(FileFacts(size: size, sha256: sha256, isVerified: match == .verified))
                 }
             } catch let failure as StorageFailure {

@@ -77,7 +77,8 @@ final class EngineLoop {
         exchanges.failData(error)
         downloads = Downloads()
         uploads = Uploads()
-        queues.storage.sync { cache.removeReserve() }
+        queues.wait()
+        cache.removeReserve()
         // Requests that reached the mailbox meanwhile are answered with a failure.
         for work in mailbox.close() { work(self) }
     }
@@ -154,7 +155,7 @@ final class EngineLoop {
         exchanges.add(handle, owner: .download(owner))
         // Create files in advance while curl contacts the server, since the response may need two: a cache file and its
         // checkpoint.
-        if cache.isLowOnFiles { queues.storage.async { [cache] in cache.prepare() } }
+        if cache.isLowOnFiles { queues.preparation.async { [cache] in cache.prepare() } }
     }
 
     /// Starts a data request.
@@ -170,8 +171,33 @@ final class EngineLoop {
 }
 
 /// The queues on which the engine waits for the disk.
+///
+/// There are several of each kind, because the disk writes what several threads sync in one go: of small files on ext4,
+/// four threads sync six times as many as one (1.0 ms each beside 6.2). The work of one file is always on the same
+/// queue, so that its checkpoints are written in order.
 struct StorageQueues {
-    /// The queue for checkpoints and syncs. They do not wait behind hashing, which takes longer.
-    let storage = DispatchQueue(label: "podfs.checkpoints")
+    private static let width = 4
+
+    private let checkpoints = Self.queues("checkpoints", .unspecified)
+    private let finishing = Self.queues("finishing", .utility)
+    /// Computes hashes, one at a time, so that a processor is left for readers.
     let hashing = DispatchQueue(label: "podfs.hashing", qos: .utility)
+    /// Creates files in advance.
+    let preparation = DispatchQueue(label: "podfs.preparation")
+
+    private static func queues(_ name: String, _ qos: DispatchQoS) -> [DispatchQueue] {
+        (0..<width).map { DispatchQueue(label: "podfs.\(name).\($0)", qos: qos) }
+    }
+
+    private static func number(of file: CacheFile) -> Int { Int(file.name.hashValue.magnitude % UInt(width)) }
+
+    /// Returns the queue for checkpoints of a file and their syncs. They do not wait for `finishing` and `hashing`,
+    /// which take longer.
+    func checkpoints(of file: CacheFile) -> DispatchQueue { checkpoints[Self.number(of: file)] }
+
+    /// Returns the queue on which a file that is complete is synced and hashed.
+    func finishing(of file: CacheFile) -> DispatchQueue { finishing[Self.number(of: file)] }
+
+    /// Waits for the checkpoints that were started, and for the creation of files.
+    func wait() { for queue in checkpoints + [preparation] { queue.sync {} } }
 }
