@@ -51,8 +51,11 @@ def many(contest):
     place = contest.place
     place.make_file("small.mp3", SMALL)
     port = place.start_nginx()
-    show(place, "Many", MANY, port, "small.mp3", SMALL)
-    place.run("subscribe", f"http://127.0.0.1:{port}/Many.xml")
+    # A show for each round: after an eviction ext4 would search for inodes that were not freed in the last minutes.
+    shows = [f"Many{number}" for number in range(1, contest.rounds + 1)]
+    for title in shows:
+        show(place, title, MANY, port, "small.mp3", SMALL)
+        place.run("subscribe", f"http://127.0.0.1:{port}/{title}.xml")
     place.mount()
     target = place.folder / "fetched"
     target.mkdir()
@@ -60,12 +63,10 @@ def many(contest):
     addresses.write_text("".join(
         f'url = "http://127.0.0.1:{port}/small.mp3?n={n}"\noutput = "{target}/{n}"\n' for n in range(1, MANY + 1)))
 
-    def ours(_):
+    def ours(number):
         begin = time.monotonic()
-        place.run("download", "--wait", "Many")
-        elapsed = time.monotonic() - begin
-        place.run("evict", "Many")
-        return elapsed
+        place.run("download", "--wait", shows[number - 1])
+        return time.monotonic() - begin
 
     times = contest.turns({
         "podfs": ours,

@@ -175,6 +175,8 @@ CREATE TABLE rendition (
 ) STRICT;
 CREATE INDEX rendition_complete ON rendition (podcast) WHERE complete = 1;
 CREATE INDEX rendition_unarchived ON rendition (podcast) WHERE complete = 1 AND archived IS NULL;
+CREATE INDEX rendition_unread ON rendition (episode) WHERE complete = 1 AND chapters IS NULL;
+CREATE INDEX rendition_bytes ON rendition (archived, received);  -- the size of the cache is summed up from it
 
 CREATE TABLE archive_folder (
     id INTEGER PRIMARY KEY CHECK (id = 1),

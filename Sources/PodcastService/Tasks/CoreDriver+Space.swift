@@ -16,6 +16,19 @@ extension CoreDriver {
         case outdated
     }
 
+    /// The earliest time of the next assessment. With thousands of downloads and files one takes milliseconds, and each
+    /// of thousands of commands needs one: they take a tenth of the time at most.
+    struct AssessmentPace {
+        var earliest = Instant.start
+        /// Whether an assessment will begin at `earliest`.
+        var isScheduled = false
+
+        /// Records an assessment. A short one delays no other.
+        mutating func record(since start: Instant, until end: Instant) {
+            if end - start > .microseconds(200) { earliest = end + (end - start) * 9 }
+        }
+    }
+
     /// The maximum number of files evicted at a time. After that the other work of the daemon has its turn: a lowered
     /// limit may evict thousands.
     private static let evictionsPerTurn = 8
@@ -31,6 +44,9 @@ extension CoreDriver {
         }
         guard let disk = try? DiskSpace(at: FilePath(configuration.paths.cache)) else { return report(.planned(nil)) }
         if isProgress, core.space.coversProgress(diskTotal: disk.total, diskFree: disk.free) { return }
+        let start = uptime
+        if start < pace.earliest { return scheduleAssessment(in: pace.earliest - start) }
+        defer { pace.record(since: start, until: uptime) }
         do {
             var snapshot = try snapshot(disk)
             var plan = core.space.policy.plan(for: snapshot)
@@ -45,6 +61,16 @@ extension CoreDriver {
         } catch {
             log.error("\(error)")
             report(.planned(nil))
+        }
+    }
+
+    private func scheduleAssessment(in pause: Duration) {
+        if pace.isScheduled { return }
+        pace.isScheduled = true
+        startTask { [weak self] in
+            await Timers.sleep(for: pause)
+            self?.pace.isScheduled = false
+            self?.assessSpace(isProgress: false)
         }
     }
 

@@ -67,6 +67,7 @@ final class CoreDriver: ServicePart {
     var hooks = HookQueue()
     /// The eviction of files for a plan.
     var eviction = Eviction.none
+    var pace = AssessmentPace()
     /// Items that could not be written, in order.
     var unwritten: [UnwrittenItem] = []
     /// Number of processed engine events that are not yet acknowledged to the engine.
