@@ -140,7 +140,7 @@ struct PlayerWorld {
                 return send(.position(id, id == hostile ? hostileNumber() : nil))
             }
             // Some players report no position while they load.
-            let isLoading = players[index].position(at: now) < 3 && random.chance(10)
+            let isLoading = players[index].isPlaying && players[index].position(at: now) < 3 && random.chance(10)
             if isLoading, let file = players[index].file { exempt(file, 11_000) }
             send(.position(id, isLoading ? nil : players[index].position(at: now)))
         case .seek(let id, let track, let target):

@@ -76,10 +76,15 @@ struct SimulatedPlayer {
         if pieces.count > 50 { pieces.removeFirst(10) }
     }
 
+    /// Continues at another position. The tracker ignores a seek of less than a second, so the positions before such a
+    /// seek remain valid.
     mutating func seek(to position: Double, at now: Int) {
-        if let piece = pieces.last { listened += max(0, self.position(at: now) - piece.position) }
+        let target = min(max(0, position), length)
+        let current = self.position(at: now)
+        if let piece = pieces.last { listened += max(0, current - piece.position) }
         if position < 5 { listened = 0 }
-        pieces = [Piece(begin: now, position: min(max(0, position), length), speed: status == .playing ? rate : 0)]
+        if abs(current - target) >= 1 { pieces = [] }
+        pieces.append(Piece(begin: now, position: target, speed: status == .playing ? rate : 0))
     }
 
     mutating func start(at position: Double, now: Int) {
