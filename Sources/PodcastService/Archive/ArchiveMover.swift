@@ -75,6 +75,16 @@ final class ArchiveMover: ServicePart {
         run()
     }
 
+    /// Handles a refresh that has changed nothing. Its work does not grow with the show.
+    func unchanged(_ show: ShowID) {
+        guard configuration.archiveFolder != nil, !sidecars.isComplete(show) else { return }
+        attempt {
+            guard try isArchived(show) else { return }
+            queue.requestCompletion(of: show)
+            run()
+        }
+    }
+
     /// Handles a refresh of a show, or a change of its settings. Finds the archived files of a show that is subscribed
     /// again, and adds what could not be fetched when its episodes were archived.
     func tidied(_ show: ShowID) {

@@ -44,10 +44,13 @@ final class ArchiveSidecars: ServicePart {
 
     // MARK: A show
 
-    /// Whether files may be missing beside a show's archived episodes. Does not touch the archive.
+    /// Whether no file was missing when the show's folder was last read, less than a day ago.
+    func isComplete(_ show: ShowID) -> Bool { completed[show].map { $0.until > uptime } ?? false }
+
+    /// Whether files may be missing beside a show's archived episodes after a change. Does not touch the archive.
     func mayLack(_ show: ShowID) throws -> Bool {
-        guard let known = completed[show], known.until > uptime else { return true }
-        return try known.offered != offered(by: show).reduce(0) { $0 + $1.files.count }
+        guard isComplete(show) else { return true }
+        return try completed[show]?.offered != offered(by: show).reduce(0) { $0 + $1.files.count }
     }
 
     /// Returns the archived episodes of a show, the newest first, with what the feed offers beside each.

@@ -81,7 +81,7 @@ extension Refresher {
             let keep = settings.keep ?? configuration.keep
             let newest = settings.autoDownload ?? configuration.autoDownload
             guard keep != .all || newest > 0 || ahead?.contains(show.id) ?? true else {
-                tidier.tidied(show.id)
+                tidier.unchanged(show.id)
                 continue
             }
             do {

@@ -12,6 +12,8 @@ final class Tidier: ServicePart {
     private let tasks: TaskCommands
     /// Called after each call of `tidy`.
     var tidied: (ShowID) -> Void = { _ in }
+    /// Called instead for a show whose feed has not changed and that needs no `tidy`.
+    var unchanged: (ShowID) -> Void = { _ in }
     /// Cached release rhythms of shows, with their expiry in seconds since 1970. Remove an entry when the show's
     /// episodes change.
     var rhythms: [ShowID: (rhythm: ReleaseRhythm, until: Int64)] = [:]
