@@ -151,6 +151,8 @@ extension PlayerWorld {
         guard players[index].isPlaying, let file = players[index].file else { return }
         note("\(players[index].name) stalls")
         players[index].setSpeed(0, at: now)
+        // Until its next reading, the tracker assumes that the player plays.
+        exempt(file, 11_000)
         advance(.random(in: 500...9_000, using: &random))
         if players[index].isPlaying, players[index].speed == 0 { players[index].setSpeed(players[index].rate, at: now) }
         exempt(file, 11_000)
