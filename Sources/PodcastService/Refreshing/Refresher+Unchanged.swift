@@ -85,7 +85,7 @@ extension Refresher {
                 continue
             }
             do {
-                try tidier.tidy(show.id)
+                try tidier.tidy(show.id, isChanged: false)
             } catch {
                 errors[index] = "\(error)"
             }

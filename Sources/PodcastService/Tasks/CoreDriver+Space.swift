@@ -69,8 +69,9 @@ extension CoreDriver {
         pace.isScheduled = true
         startTask { [weak self] in
             await Timers.sleep(for: pause)
-            self?.pace.isScheduled = false
-            self?.assessSpace(isProgress: false)
+            guard let self, isRunning else { return }
+            pace.isScheduled = false
+            assessSpace(isProgress: false)
         }
     }
 

@@ -62,7 +62,7 @@ final class CoreDriver: ServicePart {
     /// Whether `perform()` runs; its loop also performs the effects that are added meanwhile.
     private var isPerforming = false
     /// Whether the core may start work by itself: only between `start` and `stop`.
-    private var isRunning = false
+    private(set) var isRunning = false
     private var timer: Task<Void, Never>?
     var hooks = HookQueue()
     /// The eviction of files for a plan.

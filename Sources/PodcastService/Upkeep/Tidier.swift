@@ -12,7 +12,7 @@ final class Tidier: ServicePart {
     private let tasks: TaskCommands
     /// Called after each call of `tidy`.
     var tidied: (ShowID) -> Void = { _ in }
-    /// Called instead for a show whose feed has not changed and that needs no `tidy`.
+    /// Called instead for a show whose feed has not changed.
     var unchanged: (ShowID) -> Void = { _ in }
     /// Cached release rhythms of shows, with their expiry in seconds since 1970. Remove an entry when the show's
     /// episodes change.
@@ -25,8 +25,10 @@ final class Tidier: ServicePart {
 
     /// Applies `keep` and `auto_download` to a show. Episodes that an earlier, narrower `keep` removed are restored if
     /// the feed lists them.
-    func tidy(_ podcast: ShowID) throws {
-        defer { tidied(podcast) }
+    ///
+    /// - Parameter isChanged: Whether the feed or a setting may have changed, and not only the time.
+    func tidy(_ podcast: ShowID, isChanged: Bool = true) throws {
+        defer { isChanged ? tidied(podcast) : unchanged(podcast) }
         let settings = settings(of: podcast)
         let keep = settings.keep ?? configuration.keep
         let newest = settings.autoDownload ?? configuration.autoDownload
