@@ -74,7 +74,10 @@ struct TypedValueTests {
         var downloads = DownloadWait.Downloads(episodes)
         downloads.began(missed: [])
         for episode in episodes { created(&downloads, episode, id: 0) }
-        for episode in episodes { downloads.started(episode, after: 2) }
+        for episode in episodes {
+            downloads.started(episode, after: 2)
+            downloads.confirmed(episode)
+        }
         return downloads
     }
 
@@ -110,6 +113,17 @@ struct TypedValueTests {
         downloads.endWaits([1, 2])
         #expect(downloads.problems == ["A/1.mp3: waits: full again", "A/2.mp3: waits: full"])
         #expect(downloads.remaining.isEmpty)
+    }
+
+    @Test func aStartThatNoDaemonHasConfirmedIsRepeated() {
+        var downloads = DownloadWait.Downloads([1])
+        downloads.began(missed: [])
+        created(&downloads, 1, id: 0)
+        // The daemon is killed before it answers, and the next one has no task.
+        downloads.started(1, after: 2)
+        downloads.began(missed: [])
+        created(&downloads, 1, id: 0)
+        #expect(downloads.remaining == [1] && downloads.problems.isEmpty)
     }
 
     @Test func endsBetweenTwoDaemonsAreRecorded() {

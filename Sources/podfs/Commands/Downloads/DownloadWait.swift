@@ -55,6 +55,7 @@ struct DownloadWait {
                 for episode in downloads.remaining {
                     downloads.started(episode, after: received())
                     _ = try await daemon.perform(.resumeTask(episode: episode))
+                    downloads.confirmed(episode)
                 }
                 return downloads.remaining.isEmpty ? downloads.problems : nil
             },
@@ -82,6 +83,8 @@ struct DownloadWait {
         private var paths: [EpisodeID: String] = [:]
         /// The started downloads, each with the number of events that the current daemon had sent before.
         private var starts: [EpisodeID: Int] = [:]
+        /// The downloads whose start a daemon has confirmed, so that the next one has their tasks too.
+        private var confirmed: Set<EpisodeID> = []
         /// The reasons of the downloads that wait for space.
         private var waits: [EpisodeID: String] = [:]
         /// The sequence number of the last event before the command started; `nil` until a daemon has answered.
@@ -114,11 +117,13 @@ struct DownloadWait {
         /// incomplete has a task, with a number, until it is cancelled.
         mutating func created(_ episode: EpisodeID, _ task: TaskInfo) {
             paths[episode] = task.path
-            if starts[episode] != nil, task.id == 0, task.state != .cached { end(episode, nil) }
+            if confirmed.contains(episode), task.id == 0, task.state != .cached { end(episode, nil) }
         }
 
         /// - Parameter number: The number of events before the start, which are of an earlier download of the episode.
         mutating func started(_ episode: EpisodeID, after number: Int) { starts[episode] = number }
+
+        mutating func confirmed(_ episode: EpisodeID) { confirmed.insert(episode) }
 
         mutating func apply(_ event: Event, _ number: Int) {
             guard let task = event.task, let episode = task.episode, let start = starts[episode], number > start else {
