@@ -149,7 +149,8 @@ import Transfers
     @Test func noLateEventRestoresACancelledTask() async throws {
         home.publish(episodes: 2, size: 4_000_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 4_000_000), etag: "\"m1\"")) { _ in
-            .throttle(bytesPerSecond: 1_000_000)
+            // On a slow machine too, the 25 responses do not complete the download.
+            .throttle(bytesPerSecond: 1_000_000).stall(after: 100_000)
         }
         let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
