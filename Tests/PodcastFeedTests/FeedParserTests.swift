@@ -99,6 +99,15 @@ import Testing
         }
     }
 
+    @Test func lettersOfUTF8AmongWindows1252AreNotTakenForPolish() throws {
+        // A feed of two generators: one writes Windows-1252, the other UTF-8.
+        let latin = Array("Stra".utf8) + [0xDF] + Array("e caf".utf8) + [0xE9] + Array(" d".utf8) + [0xE9, 0x20]
+        let bytes =
+            Array("<rss><channel><title>".utf8) + latin + latin + Array("für müde</title></channel></rss>".utf8)
+        let feed = try FeedParser.parse(bytes, contentType: "text/xml; charset=utf-8")
+        #expect(feed.title == "Straße café dé Straße café dé für müde")
+    }
+
     @Test func textUpToTheLimitIsNotCutAndAnOmittedTagCountsAsACut() throws {
         var limits = FeedLimits()
         limits.text = 10
