@@ -304,6 +304,15 @@ import Transfers
     }
 
     /// The stored position follows mpv, but VLC can still mark the episode as played.
+    @Test func aPausedPlayerThatSeeksBeforeANewDaemonKnowsItDoesNotStayTheOwner() {
+        var room = Room()
+        room.report(.playing, 100, player: "mpv")
+        room.report(.seeked, 900, player: "vlc")
+        #expect(room.stored.position == 900)
+        room.play(from: 100, to: 130, player: "mpv")
+        #expect(room.stored.position == 130)
+    }
+
     @Test func anEarlierPlayerMayReachTheEnd() {
         var room = Room()
         room.report(.started, 900, player: "vlc")

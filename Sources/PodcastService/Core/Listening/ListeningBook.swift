@@ -146,15 +146,14 @@ package struct ListeningBook: Sendable {
 
     /// Returns a session whose start was not reported to this book, for example because it was reported to a previous
     /// daemon. Its stretch begins at the stored position if the reported position is at or shortly after that position,
-    /// otherwise at the reported position.
+    /// otherwise at the reported position. Until it reports `playing`, it counts as paused: a paused player may seek.
     private static func adopted(_ report: ListeningReport, _ stored: StoredListening, at now: Instant) -> Session {
         let distance = stored.position.map { report.position - $0 } ?? -1
         let isNear = distance >= 0 && distance <= 3 * Double(ListeningRules.writeInterval.components.seconds)
         let begin = isNear ? stored.position ?? report.position : report.position
         return Session(
             process: report.process, stretch: begin, position: report.position, reported: now, rate: report.rate,
-            listened: isNear ? distance : 0,
-            isFromBeginning: false, isTentative: false)
+            isPlaying: false, listened: isNear ? distance : 0, isFromBeginning: false, isTentative: false)
     }
 
     /// Whether the episode has an owner, and the owner is the player of `key` or is playing.
