@@ -136,6 +136,12 @@ import Testing
         #expect(try FeedParser.parse(big).title == "ÄΩ🎙")
     }
 
+    @Test func anItemIsCompleteWithTheNameOfItsEndTag() throws {
+        let item = "<item><title>a</title><enclosure url='http://host.example/1.mp3'/>"
+        #expect(try parse("<rss><channel>\(item)</item").items.map(\.title) == ["a"])
+        #expect(try parse("<rss><channel>\(item)</ite").items.isEmpty)
+    }
+
     @Test func oneBadByteDoesNotSpoilTheRest() throws {
         let bytes = Array("<rss><channel><title>a".utf8) + [0xE9] + Array("b ü 漢 🎙</title></channel></rss>".utf8)
         #expect(try FeedParser.parse(bytes).title == "aéb ü 漢 🎙")

@@ -257,6 +257,8 @@ struct XMLScanner: ~Copyable {
         while stop < end, stop.pointee != UInt8(ascii: ">"), stop.pointee != UInt8(ascii: "<") { stop += 1 }
         guard stop < end else {
             if !isLast, stop - position < Self.tagLimit { return nil }
+            // In a cut document, the name of the last tag is enough to complete its element.
+            if isLast, !name.isEmpty { reader.endElement(name) }
             return end
         }
         if !name.isEmpty { reader.endElement(name) }
