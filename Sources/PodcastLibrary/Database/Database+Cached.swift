@@ -15,9 +15,20 @@ struct Columns: ExpressibleByDictionaryLiteral {
     private(set) var values: [DatabaseValue]
 
     init(dictionaryLiteral columns: (StaticString, (any DatabaseValueConvertible)?)...) {
-        names = columns.map(\.0)
-        values = columns.map { $0.1?.databaseValue ?? .null }
+        names = []
+        values = []
+        // Room for the columns that are appended, too.
+        names.reserveCapacity(Self.usual)
+        values.reserveCapacity(Self.usual)
+        // By index, since a copy of each existential value takes longer than its conversion.
+        for index in columns.indices {
+            names.append(columns[index].0)
+            values.append(columns[index].1?.databaseValue ?? .null)
+        }
     }
+
+    /// The number of columns of a new episode, rounded up.
+    private static let usual = 32
 
     static func += (columns: inout Columns, more: Columns) {
         columns.names += more.names

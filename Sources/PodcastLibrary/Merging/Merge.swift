@@ -178,11 +178,10 @@ struct Merge {
 
     /// Returns the columns that only an episode has, unlike an alternate.
     private static func columns(_ facts: EpisodeFacts, _ media: EpisodeMedia) -> Columns {
-        let item = facts.item
-        return [
-            "guid": facts.guid, "season": item.season, "episode": item.episode,
-            "episode_type": item.episodeType, "explicit": item.explicit, "link": item.link,
-            "image": item.image, "sidecars": facts.sidecars(besides: media).rawValue, "digest": facts.digest,
+        [
+            "guid": facts.guid, "season": facts.item.season, "episode": facts.item.episode,
+            "episode_type": facts.item.episodeType, "explicit": facts.item.explicit, "link": facts.item.link,
+            "image": facts.item.image, "sidecars": facts.sidecars(besides: media).rawValue, "digest": facts.digest,
             "visible_digest": facts.visibleDigest, "medium": media.key, "main_url": media.mainURL,
         ]
     }

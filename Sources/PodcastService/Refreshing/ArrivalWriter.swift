@@ -13,6 +13,11 @@ final class ArrivalWriter: Sendable {
         /// Shows that are not yet in a transaction, oldest first.
         var waiting: [(show: ArrivingShow, continuation: CheckedContinuation<MergeResult, any Error>)] = []
         var isWriting = false
+        /// The callers of `waitForRoom`.
+        var blocked: [CheckedContinuation<Void, Never>] = []
+
+        /// Whether fewer episodes are waiting than a transaction takes.
+        var hasRoom: Bool { waiting.reduce(0) { $0 + $1.show.episodes } < ArrivalWriter.batch }
     }
 
     private let library: Library
@@ -28,6 +33,19 @@ final class ArrivalWriter: Sendable {
     init(library: Library, template: NameTemplate) {
         self.library = library
         self.template = template
+    }
+
+    /// Waits until fewer episodes are waiting than a transaction takes, so that fetching does not get far ahead of
+    /// writing: feeds that wait are in memory.
+    func waitForRoom() async {
+        await withCheckedContinuation { continuation in
+            let hasRoom = state.withLock { state in
+                if state.hasRoom { return true }
+                state.blocked.append(continuation)
+                return false
+            }
+            if hasRoom { continuation.resume() }
+        }
     }
 
     /// Subscribes to a show, and returns when it is in the library.
@@ -49,7 +67,7 @@ final class ArrivalWriter: Sendable {
         try? library.cacheManyPages(true)
         defer { try? library.cacheManyPages(false) }
         while true {
-            let batch = state.withLock { state in
+            let (batch, blocked) = state.withLock { state in
                 var count = 0
                 var episodes = 0
                 for arrival in state.waiting {
@@ -57,10 +75,14 @@ final class ArrivalWriter: Sendable {
                     if count > 0, episodes > Self.batch { break }
                     count += 1
                 }
-                defer { state.waiting.removeFirst(count) }
+                let batch = Array(state.waiting.prefix(count))
+                state.waiting.removeFirst(count)
                 state.isWriting = count > 0
-                return Array(state.waiting.prefix(count))
+                let blocked = state.hasRoom ? state.blocked : []
+                state.blocked.removeFirst(blocked.count)
+                return (batch, blocked)
             }
+            for continuation in blocked { continuation.resume() }
             if batch.isEmpty { return }
             for (arrival, result) in zip(batch, write(batch.map(\.show))) { arrival.continuation.resume(with: result) }
         }

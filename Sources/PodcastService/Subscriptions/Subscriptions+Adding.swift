@@ -26,14 +26,17 @@ extension Subscriptions {
     ///   - server: the address under which the sync server lists the show.
     ///   - reach: the address space of the catalogue or server that supplied the address; `nil` if a person entered it.
     ///   - task: a feed task whose progress is updated.
+    ///   - onFetch: is called once the feed has been received, before it is stored.
     /// - Throws: `FetchFailure`, `CancellationError`, and the errors of `Library.subscribe`.
     func add(
         _ address: PrivateAddress, name: String? = nil, title: String? = nil, fromServer server: String? = nil,
-        reach: AddressSpace? = nil, task: TaskID
+        reach: AddressSpace? = nil, task: TaskID, onFetch: () -> Void = {}
     ) async throws -> MergeResult {
         let isGiven = reach == nil
         var arrival = try await fetch(address, reach: reach, task: task)
         if arrival.feed.title?.isEmpty ?? true { arrival.feed.title = title }
+        await arrivals.waitForRoom()
+        onFetch()
         let result = try await store(arrival, name: name, fromServer: server, given: isGiven ? address.url : nil)
         let id = result.podcast.id
         do {

@@ -36,6 +36,12 @@ extension Subscriptions {
                 message: "\(address.visible): the server has asked for fewer requests; podfs retries later")
             return try tagged(try subscribeUnfetched(item, address, failure, server), item)
         }
+        var isFetching = true
+        // The next feed of the host is fetched while this one is stored.
+        func release(_ outcome: HostQueue.FetchOutcome) {
+            if isFetching { refresher.releaseSlot(slot, outcome) }
+            isFetching = false
+        }
         var outcome = HostQueue.FetchOutcome.answered
         let result: Result<ImportResult, any Error>
         do {
@@ -43,7 +49,7 @@ extension Subscriptions {
                 throw Failure(message: "the client has disconnected")
             }
             try Task.checkCancellation()
-            result = .success(try await fetch(item, address, server))
+            result = .success(try await fetch(item, address, server) { release(.answered) })
         } catch let failure as FetchFailure {
             // A 503 is not a refusal here: a single one says too little about a host with hundreds of feeds.
             if failure.status == 429 {
@@ -57,7 +63,7 @@ extension Subscriptions {
         } catch {
             result = .failure(error)
         }
-        refresher.releaseSlot(slot, outcome)
+        release(outcome)
         return try tagged(try result.get(), item)
     }
 
@@ -79,14 +85,15 @@ extension Subscriptions {
     // MARK: Outcomes
 
     private func fetch(
-        _ item: ImportItem, _ address: PrivateAddress, _ server: ListingServer?
+        _ item: ImportItem, _ address: PrivateAddress, _ server: ListingServer?, onFetch: () -> Void
     ) async throws -> ImportResult {
         if let known = try subscribedName(at: address.url) { return .known(name: known) }
         let task = driver.beginFetch(path: address.visible)
         defer { driver.finishFetch(task) }
         do {
             let result = try await add(
-                address, title: item.title, fromServer: server?.address, reach: server?.space, task: task)
+                address, title: item.title, fromServer: server?.address, reach: server?.space, task: task,
+                onFetch: onFetch)
             return .added(name: result.podcast.name, episodes: result.podcast.episodes)
         } catch LibraryError.alreadySubscribed(let name) {
             return .known(name: name)
