@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
@@ -159,6 +160,22 @@ import Testing
         #expect(error.contains("accepts no requests"))
         #expect(error.split(separator: " ").contains { Int($0) ?? 0 > 7_000 }, "\(error)")
         #expect(home.web.requests.map(\.path) == ["/1.xml"])
+    }
+
+    @Test func theNextFeedsOfAHostAreFetchedWhileOthersWaitForTheLibrary() async throws {
+        for number in 1...5 { home.publish("Show \(number)", path: "/\(number).xml") }
+        let (_, client) = try await home.connect()
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let lock = try DatabaseQueue(path: home.paths.library, configuration: configuration)
+        try await lock.writeWithoutTransaction { db in try db.execute(sql: "BEGIN IMMEDIATE") }
+        let results = try await withThrowingTaskGroup(of: ImportResult.self) { group in
+            for number in 1...5 { group.addTask { try await add("/\(number).xml", to: client) } }
+            try await waitUntil(description: "all feeds are requested") { home.web.requests.count == 5 }
+            try await lock.writeWithoutTransaction { db in try db.execute(sql: "ROLLBACK") }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect((1...5).allSatisfy { results.contains(.added(name: "Show \($0)", episodes: 1)) })
     }
 
     @Test func aDisconnectCancelsTheClientsWaitingImports() async throws {
