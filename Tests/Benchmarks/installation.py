@@ -1,4 +1,5 @@
 """A temporary installation of podfs with its web server and proxies, and the time and memory used by processes."""
+import atexit
 import os
 import pathlib
 import shutil
@@ -106,7 +107,9 @@ class Installation:
         for child in self.children:
             child.terminate()
             child.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        # At the end of the program: ext4 passes over inodes that were freed in the last minutes, which takes longer than
+        # to create a file.
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
 
     # Servers
 
