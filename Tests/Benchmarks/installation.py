@@ -110,6 +110,8 @@ class Installation:
         # At the end of the program: ext4 passes over inodes that were freed in the last minutes, which takes longer than
         # to create a file.
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        # Else the kernel would write this row's pages while the next one is measured.
+        os.sync()
 
     # Servers
 
