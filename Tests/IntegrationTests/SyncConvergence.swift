@@ -112,8 +112,8 @@ final class SyncConvergence {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
             if let found = try? launcher.connect(role: .command) { return found }
-            _ = try await homes[home].run("daemon")
             guard ContinuousClock.now < deadline else { throw DeadlineError("a daemon answers") }
+            _ = try await homes[home].run("daemon")
         }
     }
 
