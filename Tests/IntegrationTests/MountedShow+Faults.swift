@@ -15,6 +15,13 @@ extension MountedShow {
         try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output
     }
 
+    /// Waits until no task is active. A mount learns of the end of a task a moment after the library has recorded it.
+    func waitForNoTasks() async throws {
+        try await waitUntil(deadline: .seconds(60), description: "no task is active") {
+            try await status() == "no active tasks\n"
+        }
+    }
+
     /// Opens and closes a file, so that the server's response confirms its size.
     func confirmSize(of path: String) async throws {
         let opened = try await ChildProcess.run("sh", ["-c", ": < \"$0\"", path])

@@ -47,7 +47,7 @@ import Testing
         let program = try Self.impostor(name, of: "/usr/bin/head", in: show.home)
         #expect(try await ChildProcess.run(program, ["-c", "10", show.path(1)]).standardOutput.count == 10)
         try await show.waitForState(state, of: show.path(1))
-        #expect(try await show.status() == "no active tasks\n")
+        try await show.waitForNoTasks()
     }
 
     @Test func withoutRangesAProbeCanReadOnlyTheStart() async throws {

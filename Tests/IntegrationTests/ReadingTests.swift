@@ -70,7 +70,7 @@ import Testing
         #expect(try Self.decoder.decode(Status.self, from: Data(command.standardOutput)).tasks.count == 1)
         gate.open()
         try await show.waitForState("cached", of: show.path(1))
-        #expect(try await ChildProcess.run("cat", ["\(show.mount.mountPoint)/.status"]).output == "no active tasks\n")
+        try await show.waitForNoTasks()
     }
 
     /// The kernel serves further opens of the file from its page cache, without reads that reach podfs.

@@ -42,7 +42,7 @@ import Testing
         let start = try #require(requests.last?.range?.firstByte)
         #expect(start > 0 && start <= 1_000_000)
         #expect(fault == .reset || start == 1_000_000)
-        #expect(try await show.status() == "no active tasks\n")
+        try await show.waitForNoTasks()
     }
 
     @Test func aFileOfAServerThatAbortsRepeatedlyIsReadToTheEnd() async throws {
