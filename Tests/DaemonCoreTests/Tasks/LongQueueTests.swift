@@ -58,6 +58,18 @@ struct LongQueueTests {
         #expect(starts([.planned(StoragePlan())]))
     }
 
+    @Test func aTaskCancelledBeforeThePlanIsNotStarted() {
+        var core = DaemonCore(limits: StorageLimits(capacity: 1 << 40, keepFree: 0), idleExit: .seconds(300))
+        var effects: [Effect] = []
+        let inputs = [
+            Input.registered(task(1), asked: nil), .wanted(1, .asked), .ended(1), .planned(StoragePlan()),
+        ]
+        for input in inputs {
+            effects += core.handle(input, at: now) + core.finishBatch(at: now)
+        }
+        #expect(!effects.contains { if case .run = $0 { true } else { false } })
+    }
+
     /// A reason contains the bytes in use, which change all the time.
     @Test func aReasonWithOtherNumbersIsNotReportedAgain() {
         var keeper = SpaceKeeper(limits: StorageLimits(capacity: 1_000, keepFree: 0))

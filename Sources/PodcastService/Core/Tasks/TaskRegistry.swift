@@ -278,12 +278,14 @@ package struct TaskRegistry: Sendable {
         order(media, task.isAutomatic ? .automatic : .asked)
     }
 
-    /// Removes and returns the collected orders, in order of arrival.
+    /// Removes and returns the collected orders, in order of arrival. Those of tasks that were removed meanwhile, for
+    /// example cancelled before it was known whether they have space, are dropped.
     ///
     /// - Parameter rejected: downloads that can never fit into the cache; they have failed already and are not started.
     mutating func drainOrders(rejected: Set<MediaID>) -> [Effect] {
         defer { orders = [:] }
-        return orders.filter { !rejected.contains($0.key) }.sorted { $0.value.place < $1.value.place }
+        return orders.filter { !rejected.contains($0.key) && downloads[$0.key] != nil }
+            .sorted { $0.value.place < $1.value.place }
             .map { .run($0.key, isSuspended: isSuspended($0.key), $0.value.priority) }
     }
 
