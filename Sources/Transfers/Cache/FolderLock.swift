@@ -12,8 +12,8 @@ package final class FolderLock: Sendable {
         descriptor = try FileDescriptor.open(
             path, .readWrite, options: [.create, .closeOnExec], permissions: [.ownerReadWrite])
         if flock(descriptor.rawValue, LOCK_EX | LOCK_NB) != 0 {
+            // The object is complete, so `deinit` closes the file. Closing it twice could close one of another thread.
             let error = Errno(rawValue: errno)
-            try? descriptor.close()
             if error == .wouldBlock { return nil }
             throw error
         }
