@@ -303,7 +303,6 @@ import Transfers
         #expect(room.stored.position == 110)
     }
 
-    /// The stored position follows mpv, but VLC can still mark the episode as played.
     @Test func aPausedPlayerThatSeeksBeforeANewDaemonKnowsItDoesNotStayTheOwner() {
         var room = Room()
         room.report(.playing, 100, player: "mpv")
@@ -313,6 +312,7 @@ import Transfers
         #expect(room.stored.position == 130)
     }
 
+    /// The stored position follows mpv, but VLC can still mark the episode as played.
     @Test func anEarlierPlayerMayReachTheEnd() {
         var room = Room()
         room.report(.started, 900, player: "vlc")
