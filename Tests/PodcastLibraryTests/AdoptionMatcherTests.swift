@@ -116,6 +116,12 @@ struct AdoptionMatcherTests {
         #expect(adopted(decide(file("Open 24_7.mp3"), [episode(1, "Open 24/7")])) == 1)
     }
 
+    @Test func digitsAfterADateMayBeATimeOrBeginTheName() {
+        let race = [episode(1, "Six hours of Bathurst", url: "https://a.example/2026_bathurst_r1.mp3")]
+        #expect(adopted(decide(file("2026-11-20_2026_bathurst_r1.mp3", size: 5), race)) == 1)
+        #expect(adopted(decide(file("20261120_0800_Owls at night.mp3", size: 5), [episode(1, "Owls at night")])) == 1)
+    }
+
     @Test func aCounterOrTrackNumberNeedsFurtherEvidence() {
         let episodes = [episode(1, "Mailbag", size: 1_000_000), episode(2, "Wings", size: 2_000_000)]
         #expect(adopted(decide(file("Mailbag (2).mp3", size: 77), episodes)) == nil)

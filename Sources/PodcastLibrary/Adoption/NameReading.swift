@@ -32,7 +32,7 @@ struct NameReading {
         let stem = stem(of: fileName)
         var readings = [NameReading(stem)]
         if let decoded = stem.removingPercentEncoding, decoded != stem { readings.append(NameReading(decoded)) }
-        for step in [withoutDigest, withoutBrackets, withoutDate, withoutCounter, withoutTrack] {
+        for step in [withoutDigest, withoutBrackets, withoutDate, withoutDateAndTime, withoutCounter, withoutTrack] {
             readings += readings.compactMap(step)
         }
         for index in readings.indices { readings[index].key = ComparisonKey(readings[index].text) }
@@ -92,11 +92,20 @@ struct NameReading {
         return result.text.isEmpty ? nil : result
     }
 
-    /// Removes the first date: year, month and day, with or without separators, and a time of day after it.
-    private static func withoutDate(_ reading: NameReading) -> NameReading? {
+    /// Removes the first date: year, month and day, with or without separators.
+    private static func withoutDate(_ reading: NameReading) -> NameReading? { withoutDate(reading, andTime: false) }
+
+    /// Removes the first date and the time of day after it, if there is one. Its digits may also begin a file name, as
+    /// in `2014-02-08_2014_final`.
+    private static func withoutDateAndTime(_ reading: NameReading) -> NameReading? {
+        reading.day == nil ? withoutDate(reading, andTime: true) : nil
+    }
+
+    private static func withoutDate(_ reading: NameReading, andTime: Bool) -> NameReading? {
         let bytes = Array(reading.text.utf8)
         for start in bytes.indices.dropLast(7) where start == 0 || !isDigit(bytes[start - 1]) {
-            guard let (day, end) = date(in: bytes, at: start) else { continue }
+            guard let (day, dateEnd, timeEnd) = date(in: bytes, at: start) else { continue }
+            guard let end = andTime ? timeEnd : dateEnd else { return nil }
             let before = String(decoding: bytes[..<start], as: UTF8.self)
             let after = String(decoding: bytes[end...], as: UTF8.self)
             var result = reading.replacing("\(before) \(after)")
@@ -106,7 +115,7 @@ struct NameReading {
         return nil
     }
 
-    private static func date(in bytes: [UInt8], at start: Int) -> (GregorianDay, end: Int)? {
+    private static func date(in bytes: [UInt8], at start: Int) -> (GregorianDay, end: Int, timeEnd: Int?)? {
         var index = start
         func number(_ count: Int) -> Int? {
             guard index + count <= bytes.count, bytes[index..<index + count].allSatisfy(isDigit) else { return nil }
@@ -124,15 +133,15 @@ struct NameReading {
             let day = GregorianDay(year: year, month: month, day: number)
         else { return nil }
         let end = index
-        // A time of day, `T0800` or `-080000`, is removed with the date if it is one.
-        if index < bytes.count, "Tt-_ ".utf8.contains(bytes[index]) {
-            let digits = bytes[(index + 1)...].prefix { isDigit($0) }
+        guard end < bytes.count else { return (day, end, nil) }
+        // A time of day, `T0800` or `-080000`.
+        if "Tt-_ ".utf8.contains(bytes[end]) {
+            let digits = bytes[(end + 1)...].prefix { isDigit($0) }
             if digits.count == 4 || digits.count == 6, digits.first.map({ $0 <= UInt8(ascii: "2") }) ?? false {
-                return (day, index + 1 + digits.count)
+                return (day, end, end + 1 + digits.count)
             }
         }
-        guard end == bytes.count || !isDigit(bytes[end]) else { return nil }
-        return (day, end)
+        return isDigit(bytes[end]) ? nil : (day, end, nil)
     }
 
     /// Removes a counter of copies: ` (2)`, `-1`, `_2`, `.1`.
