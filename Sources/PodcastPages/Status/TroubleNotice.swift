@@ -46,6 +46,11 @@ package struct TroubleNotice: Sendable {
         let state =
             "\(WholeNumber.text(unsaved.count)) \(unsaved.count == 1 ? "episode is" : "episodes are") only on the "
             + "server\(size)"
-        return isArchived ? state : state + ": podfs set \(ShellQuoting.quoted(show)) archive=true saves what is left"
+        let name = ShellQuoting.quoted(show)
+        let download = "podfs download \(name)"
+        return state
+            + (isArchived
+                ? ": \(download) saves what is left"
+                : ": podfs set \(name) archive=true and \(download) save what is left")
     }
 }
