@@ -107,6 +107,24 @@ import Testing
         #expect(MountedShow.content(1).matches(try await show.read(show.path(1)).standardOutput))
     }
 
+    @Test func aDownloadArchivesTheEpisodeOfAChangedFileAgain() async throws {
+        let archive = try await Archive()
+        try await archive.archive()
+        let show = archive.show
+        let folder = archive.folder + "/Example Show"
+        let first = try #require(
+            FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".mp3") }.min())
+        try Data("tagged".utf8).write(to: URL(fileURLWithPath: "\(folder)/\(first)"))
+        #expect(MountedShow.content(1).matches(try await show.read(show.path(1)).standardOutput))
+        try await show.waitForState("cached", of: show.path(1))
+        let problem = "\(first): the file was changed"
+        #expect(try await show.home.run("doctor", "--verify").output.contains(problem))
+        #expect(try await show.home.run("download", "--wait", show.path(1)).output == "1 episode downloaded\n")
+        try await show.waitForState("archived", of: show.path(1))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(first)")) == Data("tagged".utf8))
+        #expect(try await !show.home.run("doctor", "--verify").output.contains(problem))
+    }
+
     @Test func aDeadFileServerDelaysOneOpenAndNothingElse() async throws {
         let archive = try await Archive()
         try await archive.archive()

@@ -49,7 +49,9 @@ extension PodcastService {
         case .tasks: return .tasks(allTasks)
         case .status: return .status(TaskList(allTasks, limit: TaskList.limit))
         case .counters: return counters
-        case .act(let action, let episodes): return try await tasks.act(action, on: episodes)
+        case .act(let action, let episodes):
+            defer { if action == .download { mover.request() } }
+            return try await tasks.act(action, on: episodes)
         case .publish(let request): return try uploads.publish(request)
         case .actOnUploads(let action, let ids): return try uploads.act(action, on: ids)
         case .setPlayed(let episode, let played): return try listening.setPlayed(episode, played)

@@ -135,10 +135,17 @@ final class CacheVerifier: ServicePart {
         driver.changed(episode: rendition.episode)
     }
 
-    /// Verifies several episodes, one after the other.
+    /// Verifies several episodes, one after the other. An archived file that was missing or changed is verified as well
+    /// as the cached file that has replaced it.
     func verify(_ episodes: [EpisodeID]) async throws -> Reply {
         var problems: [String] = []
-        for episode in episodes { if let problem = await verify(episode) { problems.append(problem) } }
+        for episode in episodes {
+            var problem = await verify(episode)
+            if problem == nil, try library.archivedFile(of: episode)?.defect != nil {
+                problem = try await archive?.verify(episode)
+            }
+            if let problem { problems.append(problem) }
+        }
         return .acted(count: episodes.count - problems.count, problems: problems)
     }
 }

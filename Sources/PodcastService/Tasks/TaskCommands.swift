@@ -84,10 +84,13 @@ final class TaskCommands: ServicePart {
         switch action {
         case .download, .resume, .suspend:
             try driver.change { batch in
-                for episode in accepted where !episode.complete {
+                for episode in accepted {
+                    // The new or cached file will be archived beside the defective one.
+                    if action == .download || !episode.complete, episode.archive?.defect != nil {
+                        try library.forgetArchived(episode.id)
+                    }
+                    if episode.complete { continue }
                     let media = MediaID(episode.id)
-                    // The new file will be archived beside the defective one.
-                    if episode.archive?.defect != nil { try library.forgetArchived(episode.id) }
                     try begin(episode.id, &batch)
                     try batch.handle(.suspended(media, action == .suspend))
                     if action != .suspend { try batch.handle(.wanted(media, .asked)) }

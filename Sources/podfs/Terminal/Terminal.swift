@@ -123,6 +123,13 @@ struct Reporting: ParsableArguments {
     func print(_ text: String) {
         if !quiet { Terminal.print(text) }
     }
+
+    /// Prints what begins, if it may take the daemon seconds, as with thousands of episodes.
+    ///
+    /// - Parameter action: The present participle.
+    func begin(_ action: String, _ episodes: Int) {
+        if episodes >= 100 { print("\(action) \(ReportText.count(episodes, "episode"))") }
+    }
 }
 
 /// Phrases of reports.

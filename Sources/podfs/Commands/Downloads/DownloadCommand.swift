@@ -33,13 +33,17 @@ struct DownloadCommand: PodfsCommand {
         let installation = try Installation()
         let library = try installation.existingLibrary()
         let episodes = try episodes(PathResolver(library: library))
-        let missing = try episodes.filter { try library.entry(id: $0)?.complete != true }
+        // Of an episode whose archived file is missing or changed, the daemon archives the cached copy.
+        let defective = try Set(library.defectiveArchivedFiles().compactMap(\.episode))
+        let missing = try episodes.filter { try defective.contains($0) || library.entry(id: $0)?.complete != true }
         if missing.isEmpty {
             let all = episodes.count == 1 ? "the episode is" : "all \(episodes.count) episodes are"
             return report.print(episodes.isEmpty ? "there is no episode to download" : "\(all) downloaded already")
         }
-        // The daemon needs seconds to begin thousands of downloads.
-        if missing.count >= Self.many { report.print("ordering \(ReportText.count(missing.count, "episode"))") }
+        report.begin("ordering", missing.count)
+        let archived = missing.filter(defective.contains)
+        // The wait creates tasks of a session, which do not give up the former file.
+        if wait, !archived.isEmpty { _ = try await installation.perform(.act(.download, episodes: archived), \.acted) }
         let problems =
             try await wait
             ? DownloadWait(installation: installation, episodes: episodes).run()
@@ -51,9 +55,6 @@ struct DownloadCommand: PodfsCommand {
         for problem in problems { Terminal.error(problem) }
         try ExitCode.check(failures: problems.count, of: episodes.count)
     }
-
-    /// The number of episodes from which the command says what it orders before it has been ordered.
-    private static let many = 100
 
     /// Returns the episodes to download, each once. Some may be complete already.
     private func episodes(_ resolver: PathResolver) throws -> [EpisodeID] {

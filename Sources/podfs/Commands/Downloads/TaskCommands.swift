@@ -25,6 +25,7 @@ extension TaskCommand {
         var episodes: [EpisodeID] = []
         if let library {
             episodes = try PathResolver(library: library).episodes(paths, for: action)
+            report.begin(action.participle, episodes.count)
             try done.begin(episodes, in: library)
             if !episodes.isEmpty { commands.append(.act(action, episodes: episodes)) }
         }
@@ -43,6 +44,11 @@ extension TaskCommand {
         for problem in problems { Terminal.error(problem) }
         try ExitCode.check(failures: problems.count, of: problems.count + count)
     }
+}
+
+extension TaskAction {
+    /// The present participle.
+    fileprivate var participle: String { rawValue.hasSuffix("e") ? rawValue.dropLast() + "ing" : "\(rawValue)ing" }
 }
 
 /// The report of a command on tasks.
