@@ -137,10 +137,27 @@ import Testing
         #expect(before.contains("keep=all (default)\n"))
         #expect(before.contains("names.template={date} {title} (default)\n"))
         _ = try await show.home.run("set", MountedShow.show, "keep=20 episodes", "tags=birds")
-        let after = try await show.home.run("set", MountedShow.show).output
+        // A part of the name suffices to look, but not to change.
+        let part = String(MountedShow.show.dropLast())
+        #expect(try await show.home.run("set", part, "keep=all").exitCode == 1)
+        let after = try await show.home.run("set", part).output
         #expect(after.contains("keep=20 episodes\n"))
         #expect(after.contains("tags=birds\n"))
         #expect(after.split(separator: "\n").count == before.split(separator: "\n").count)
+    }
+
+    @Test func withoutAnArchiveFolderAShowIsArchivedLater() async throws {
+        let show = try await MountedShow(isMounted: false)
+        #expect(
+            try await show.home.run("set", MountedShow.show, "archive=true").output == """
+                \(MountedShow.show): archive=true
+                nothing is archived before archive.folder is set; see podfs-archive(7)
+
+                """)
+        try show.home.configure("[archive]\nfolder = \"\(show.home.directory.makeDirectory("archive"))\"\n")
+        #expect(
+            try await show.home.run("set", MountedShow.show, "archive=true").output
+                == "\(MountedShow.show): archive=true\n")
     }
 
     @Test func unsuitableMountPointsAreRefused() async throws {

@@ -45,7 +45,8 @@ struct SetCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         let library = try installation.existingLibrary()
-        switch try PathResolver(library: library).resolve(path) {
+        // A part of a name suffices to look, not to change.
+        switch try PathResolver(library: library).resolve(path, matching: assignments.isEmpty ? .part : .whole) {
         case .show(let id):
             if assignments.isEmpty {
                 let own = try library.shownSettings(of: id)
@@ -58,6 +59,9 @@ struct SetCommand: PodfsCommand {
                 let change = try await installation.perform(command, \.settings).kept
                 report.print("\(try library.folder(id: id)?.name ?? path): \(Self.changes(settings))")
                 if let change { printChange(change) }
+                if settings.contains("archive=true"), try installation.configuration().archive.folder == nil {
+                    report.print("nothing is archived before archive.folder is set; see podfs-archive(7)")
+                }
             }
             for mark in marks {
                 let count = try await installation.perform(mark.command(for: id, in: library), \.acted).count
