@@ -20,7 +20,7 @@ CREATE INDEX view_episode_episode ON view_episode (episode);
 CREATE INDEX view_title_view ON view_title (view);
 CREATE TABLE address ( podcast INTEGER NOT NULL REFERENCES podcast ON DELETE CASCADE, url TEXT NOT NULL, PRIMARY KEY (podcast, url) ) STRICT, WITHOUT ROWID;
 CREATE TABLE alternate ( medium INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE, episode INTEGER NOT NULL REFERENCES episode ON DELETE CASCADE, position INTEGER NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, title TEXT, bit_rate REAL, height INTEGER, language TEXT, codecs TEXT ) STRICT;
-CREATE TABLE archive_folder ( id INTEGER PRIMARY KEY CHECK (id = 1), path TEXT NOT NULL, marker TEXT NOT NULL, owner TEXT NOT NULL, problem TEXT ) STRICT;
+CREATE TABLE archive_folder ( id INTEGER PRIMARY KEY CHECK (id = 1), path TEXT NOT NULL, marker TEXT NOT NULL, owner TEXT NOT NULL, problem TEXT, hindrance TEXT ) STRICT;
 CREATE TABLE archived ( path TEXT PRIMARY KEY, episode INTEGER UNIQUE REFERENCES episode ON DELETE SET NULL, feed TEXT NOT NULL, guid TEXT, url TEXT NOT NULL, size INTEGER NOT NULL, sha256 TEXT NOT NULL, file_state TEXT, defect TEXT ) STRICT, WITHOUT ROWID;
 CREATE TABLE attachment ( episode INTEGER NOT NULL REFERENCES episode ON DELETE CASCADE, kind INTEGER NOT NULL, position INTEGER NOT NULL, url TEXT, type TEXT, language TEXT, start REAL, title TEXT, image TEXT, PRIMARY KEY (episode, kind, position) ) STRICT, WITHOUT ROWID;
 CREATE TABLE counter ( name TEXT PRIMARY KEY, value INTEGER NOT NULL ) STRICT, WITHOUT ROWID;

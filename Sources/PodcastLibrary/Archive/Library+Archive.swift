@@ -9,8 +9,8 @@ extension Library {
     /// Returns the archive folder; `nil` if there has never been one.
     package func archiveFolder() throws -> ArchiveFolderRecord? {
         try query { db in
-            try Row.fetchOne(db, "SELECT path, marker, owner, problem FROM archive_folder").map { row in
-                ArchiveFolderRecord(path: row[0], marker: row[1], owner: row[2], problem: row[3])
+            try Row.fetchOne(db, "SELECT path, marker, owner, problem, hindrance FROM archive_folder").map { row in
+                ArchiveFolderRecord(path: row[0], marker: row[1], owner: row[2], problem: row[3], hindrance: row[4])
             }
         }
     }
@@ -18,13 +18,20 @@ extension Library {
     /// Records the archive folder, replacing the former one.
     package func record(_ folder: ArchiveFolderRecord) throws {
         try execute(
-            "INSERT OR REPLACE INTO archive_folder (id, path, marker, owner, problem) VALUES (1, ?, ?, ?, ?)",
-            [folder.path, folder.marker, folder.owner, folder.problem])
+            "INSERT OR REPLACE INTO archive_folder (id, path, marker, owner, problem, hindrance) VALUES (1, ?, ?, ?, ?, ?)",
+            [folder.path, folder.marker, folder.owner, folder.problem, folder.hindrance])
     }
 
-    /// Returns what is wrong with the archive, one line: that its folder cannot be read, or that files are missing.
+    /// Records why a file was not added to the archive; `nil` if nothing is left to add.
+    package func record(archiveHindrance reason: String?) throws {
+        try execute("UPDATE archive_folder SET hindrance = ?1 WHERE hindrance IS NOT ?1", [reason])
+    }
+
+    /// Returns what is wrong with the archive, one line: that its folder cannot be read, that a file could not be
+    /// added, or that files are missing.
     package func archiveProblem() throws -> String? {
-        if let problem = try archiveFolder()?.problem { return problem }
+        let folder = try archiveFolder()
+        if let problem = folder?.problem ?? folder?.hindrance { return problem }
         let count = try value("SELECT count(*) FROM archived WHERE defect IS NOT NULL") ?? 0
         return count == 0 ? nil : "files that are missing or changed: \(count); podfs doctor lists them"
     }
@@ -341,12 +348,15 @@ package struct ArchiveFolderRecord: Sendable, Equatable {
     package var owner: String
     /// The reason why the files cannot be read now; `nil` while they can.
     package var problem: String?
+    /// The reason why a file could not be added, such as that the disk is full; `nil` once one was.
+    package var hindrance: String?
 
-    package init(path: String, marker: String, owner: String, problem: String? = nil) {
+    package init(path: String, marker: String, owner: String, problem: String? = nil, hindrance: String? = nil) {
         self.path = path
         self.marker = marker
         self.owner = owner
         self.problem = problem
+        self.hindrance = hindrance
     }
 }
 

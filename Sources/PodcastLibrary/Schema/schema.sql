@@ -183,7 +183,8 @@ CREATE TABLE archive_folder (
     path TEXT NOT NULL,
     marker TEXT NOT NULL,          -- the id in the folder's marker file
     owner TEXT NOT NULL,           -- in the names of this installation's unfinished files
-    problem TEXT                   -- why the files cannot be read now; NULL while they can
+    problem TEXT,                  -- why the files cannot be read now; NULL while they can
+    hindrance TEXT                 -- why the last file that was to be added was not; NULL once one was
 ) STRICT;
 
 CREATE TABLE archived (            -- the episodes' files in the archive folder; they outlive their shows

@@ -68,7 +68,7 @@ final class Archive: ServicePart {
         var record = known
         if case .marked(let id, _) = probe, state.readProblem == nil {
             let owner = known?.owner ?? UUID().uuidString.lowercased()
-            record = ArchiveFolderRecord(path: folder.path, marker: id, owner: owner)
+            record = ArchiveFolderRecord(path: folder.path, marker: id, owner: owner, hindrance: known?.hindrance)
         }
         record?.path = folder.path
         record?.problem = state.readProblem

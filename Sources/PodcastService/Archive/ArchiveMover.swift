@@ -135,6 +135,11 @@ final class ArchiveMover: ServicePart {
                     try await archive.reconcile()
                 }
                 queue.examined(found, at: uptime)
+                if case .readOnly(let reason) = found,
+                    try library.archiveBacklog(isDefault: configuration.archivesAll).episodes > 0
+                {
+                    try record(hindrance: reason)
+                }
             case .reattach: try reattach()
             case .move: try await move()
             case .complete(let show):
@@ -152,7 +157,10 @@ final class ArchiveMover: ServicePart {
     private func move() async throws {
         driver.drainEvents()
         guard let candidate = try nextCandidate() else {
-            if busy.isEmpty { return queue.emptied() }
+            if busy.isEmpty {
+                if queue.refused.isEmpty { try record(hindrance: nil) }
+                return queue.emptied()
+            }
             busy = []
             return queue.postponed(at: uptime)
         }
@@ -178,14 +186,22 @@ final class ArchiveMover: ServicePart {
                 progress: { meter.advance(by: Int($0)) })
             show(before + size, of: task)
             queue.moved()
+            if queue.refused.isEmpty { try record(hindrance: nil) }
             await sidecars.add(to: file, of: candidate.episode)
         } catch let error as ArchiveError {
-            log.warning("\(candidate.path) is not archived: \(error)")
+            let hindrance = "\(candidate.path) is not archived: \(error)"
+            log.warning("\(hindrance)")
+            if archive.state.readProblem == nil { try record(hindrance: hindrance) }
             switch error {
             case .unavailable, .full: queue.failed(error.description, at: uptime)
             case .refused, .damaged: queue.refused(candidate.episode, error.description)
             }
         }
+    }
+
+    /// Records why a file was not moved, for `.status` and `podfs doctor`.
+    private func record(hindrance: String?) throws {
+        try library.record(archiveHindrance: hindrance)
     }
 
     /// The number of candidates that are read from the library at a time.

@@ -305,6 +305,11 @@ extension Doctor {
                         "archive", problem + waiting,
                         remedy: "mount its disk; podfs notices, and until then its episodes are read from their servers"
                     ))
+            } else if let hindrance = record.hindrance {
+                found.append(
+                    .warning(
+                        "archive", hindrance + waiting,
+                        remedy: "make room on its disk, or make it writable; podfs tries again within a quarter hour"))
             }
             let defects = try library.defectiveArchivedFiles()
             found += defects.prefix(Self.mostFiles).map { file in

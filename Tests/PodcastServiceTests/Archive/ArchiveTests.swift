@@ -279,6 +279,23 @@ import Transfers
         #expect(media("\(folder)/\(try #require(daemon.episode(1).archive?.path))"))
     }
 
+    @Test func aDownloadArchivesTheCachedCopyOfAChangedFile() async throws {
+        let (daemon, client, path) = try await startArchived()
+        try Data("tagged by me".utf8).write(to: URL(fileURLWithPath: path))
+        let id = try daemon.episode(1).id
+        #expect(try await client.perform(.examineArchived(episode: id)) == .done)
+        _ = try await client.open(id)
+        _ = try await client.read(id, 0..<1_000, generation: daemon.episode(1).generation)
+        try await client.completion(of: id)
+        client.close(id)
+        #expect(try await client.perform(.verify(episodes: [id]), \.acted).problems == ["the file was changed"])
+        #expect(try !isArchived(1, daemon))
+        try await client.act(.download, id)
+        try await waitUntilArchived(1, daemon)
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "tagged by me")
+        #expect(media("\(folder)/\(try #require(daemon.episode(1).archive?.path))"))
+    }
+
     @Test func aTouchedFileIsReadAndServed() async throws {
         let (daemon, client, path) = try await startArchived()
         utimes(path, nil)
@@ -358,12 +375,17 @@ import Transfers
         try await client.subscribe(home.web.url("/feed.xml"))
         try await second.download(1, with: client)
         #expect(try second.episode(1).complete)
+        try await waitUntil(description: "the full disk is reported") {
+            try second.library.archiveProblem()?.hasSuffix("Episode 1.mp3 is not archived: the archive's disk is full")
+                ?? false
+        }
         await second.stop()
         #expect(home.cacheFiles.count == 1)
         #expect(unlink(ballast) == 0)
         let (third, _) = try await start(archivesAll: true)
         try await waitUntilArchived(1, third)
         try await waitUntil(description: "the copy in the cache is removed") { home.cacheFiles.isEmpty }
+        try await waitUntil(description: "nothing hinders") { try third.library.archiveProblem() == nil }
         await third.stop()
         withExtendedLifetime(disk) {}
     }
