@@ -28,6 +28,15 @@ struct Installation: Sendable {
     /// Reads the configuration file; errors contain the line number.
     func configuration() throws -> Configuration { try Configuration.load(from: paths.configFile) }
 
+    /// Whether the configuration file has changed since the running daemon has read it.
+    var isDaemonOutdated: Bool {
+        func modified(_ path: String) -> Date? {
+            (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+        }
+        guard let changed = modified(paths.configFile), let started = modified(paths.pidFile) else { return false }
+        return changed > started
+    }
+
     /// Opens the library for reading; `nil` if it does not exist and has no backup, and the copy of the subscriptions
     /// lists no show. If the library is damaged, or if it does not exist but can be restored, starts the daemon,
     /// which first repairs or restores it.

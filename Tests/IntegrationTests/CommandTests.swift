@@ -156,8 +156,20 @@ import Testing
                 """)
         try show.home.configure("[archive]\nfolder = \"\(show.home.directory.makeDirectory("archive"))\"\n")
         #expect(
+            try await show.home.run("set", MountedShow.show, "archive=true").output == """
+                \(MountedShow.show): archive=true
+                the daemon has not read the changed configuration yet; see podfs doctor
+
+                """)
+        let daemon = try #require(show.home.daemonProcessIdentifier)
+        let warning = "has not read the configuration since it was changed; kill \(daemon): "
+        #expect(try await show.home.run("doctor").output.contains(warning))
+        show.home.killDaemon()
+        try await show.home.waitUntilDaemonHasEnded()
+        #expect(
             try await show.home.run("set", MountedShow.show, "archive=true").output
                 == "\(MountedShow.show): archive=true\n")
+        #expect(try await !show.home.run("doctor").output.contains(warning))
     }
 
     @Test func unsuitableMountPointsAreRefused() async throws {

@@ -53,10 +53,10 @@ extension Doctor {
                     remedy: "kill it (kill -9 \(pid ?? "PID")); no data is lost, and the next command starts a new one")
             ]
         }
-        return [Self.finding(for: welcome, paths)]
+        return [finding(for: welcome, paths)]
     }
 
-    private static func finding(for welcome: Welcome, _ paths: InstallationPaths) -> Finding {
+    private func finding(for welcome: Welcome, _ paths: InstallationPaths) -> Finding {
         let name = "process \(welcome.pid), version \(welcome.version)"
         if welcome.library != paths.library || welcome.cache != paths.cache {
             return .problem(
@@ -70,6 +70,11 @@ extension Doctor {
             return .warning(
                 "daemon", "\(name), has another version than this program (\(Podfs.version))",
                 remedy: "kill \(welcome.pid): the next command starts this version, and downloads continue")
+        }
+        if installation.isDaemonOutdated {
+            return .warning(
+                "daemon", "\(name), has not read the configuration since it was changed",
+                remedy: "kill \(welcome.pid): the next command starts a daemon that does, and downloads continue")
         }
         return .ok("daemon", name)
     }

@@ -59,8 +59,12 @@ struct SetCommand: PodfsCommand {
                 let change = try await installation.perform(command, \.settings).kept
                 report.print("\(try library.folder(id: id)?.name ?? path): \(Self.changes(settings))")
                 if let change { printChange(change) }
-                if settings.contains("archive=true"), try installation.configuration().archive.folder == nil {
-                    report.print("nothing is archived before archive.folder is set; see podfs-archive(7)")
+                if settings.contains("archive=true") {
+                    if try installation.configuration().archive.folder == nil {
+                        report.print("nothing is archived before archive.folder is set; see podfs-archive(7)")
+                    } else if installation.isDaemonOutdated {
+                        report.print("the daemon has not read the changed configuration yet; see podfs doctor")
+                    }
                 }
             }
             for mark in marks {
