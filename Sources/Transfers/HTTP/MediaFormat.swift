@@ -15,76 +15,48 @@ package enum MediaFormat: Sendable, CaseIterable {
     /// MP4, M4A, 3GP and QuickTime.
     case isoMedia
     case transportStream
-    case programStream
-    case aiff
-    case amr
     case asf
-    case flashVideo
-    case coreAudio
-    case sunAudio
-    case midi
-    case monkeysAudio
-    case wavPack
-    case trueAudio
-    case musepack
-    case realMedia
-    case ac3
-    case dts
-    case dsd
+    /// Any other format with a signature.
+    case other
 
-    /// The bytes at an offset that identify a format.
-    private struct Signature {
-        var format: MediaFormat
-        var bytes: [UInt8]
-        var offset = 0
-
-        init(_ format: MediaFormat, _ text: String, at offset: Int = 0) {
-            self.init(format, Array(text.utf8), at: offset)
-        }
-
-        init(_ format: MediaFormat, _ bytes: [UInt8], at offset: Int = 0) {
-            self.format = format
-            self.bytes = bytes
-            self.offset = offset
-        }
-    }
-
-    private static let signatures: [Signature] = [
-        Signature(.ogg, "OggS\0"), Signature(.flac, "fLaC"), Signature(.matroska, [0x1A, 0x45, 0xDF, 0xA3]),
-        Signature(.aac, "ADIF"), Signature(.programStream, [0, 0, 1, 0xBA]),
-        Signature(.programStream, [0, 0, 1, 0xB3]), Signature(.amr, "#!AMR\n"), Signature(.amr, "#!AMR-WB\n"),
-        Signature(.amr, "#!AMR_MC1.0\n"), Signature(.amr, "#!AMR-WB_MC1.0\n"),
-        Signature(.asf, [0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11]), Signature(.flashVideo, "FLV\u{1}"),
-        Signature(.coreAudio, "caff\0\u{1}"), Signature(.sunAudio, ".snd\0"), Signature(.midi, "MThd\0\0\0\u{6}"),
-        Signature(.wavPack, "wvpk"), Signature(.trueAudio, "TTA1"), Signature(.trueAudio, "TTA2"),
-        Signature(.musepack, "MPCK"), Signature(.realMedia, ".RMF\0"), Signature(.realMedia, [0x2E, 0x72, 0x61, 0xFD]),
-        Signature(.ac3, [0x0B, 0x77]), Signature(.dts, [0x7F, 0xFE, 0x80, 0x01]),
-        Signature(.dts, [0xFE, 0x7F, 0x01, 0x80]), Signature(.dsd, "DSD \u{1C}\0"), Signature(.dsd, "FRM8\0"),
+    /// The first bytes of formats, as text. Of `other` these are, in order: AMR, Flash video, Core Audio, Sun audio,
+    /// MIDI, WavPack, True Audio, Musepack, RealMedia and DSD.
+    private static let texts: [(format: MediaFormat, text: String)] = [
+        (.ogg, "OggS\0"), (.flac, "fLaC"), (.aac, "ADIF"), (.other, "#!AMR\n"), (.other, "#!AMR-WB\n"),
+        (.other, "#!AMR_MC1.0\n"), (.other, "#!AMR-WB_MC1.0\n"), (.other, "FLV\u{1}"), (.other, "caff\0\u{1}"),
+        (.other, ".snd\0"), (.other, "MThd\0\0\0\u{6}"), (.other, "wvpk"), (.other, "TTA1"), (.other, "TTA2"),
+        (.other, "MPCK"), (.other, ".RMF\0"), (.other, "DSD \u{1C}\0"), (.other, "FRM8\0"),
     ]
 
+    /// The first bytes of formats. The last of `other` are MPEG program streams, RealAudio, AC-3 and DTS.
+    private static let signatures: [(format: MediaFormat, bytes: [UInt8])] =
+        texts.map { ($0, Array($1.utf8)) } + [
+            (.matroska, [0x1A, 0x45, 0xDF, 0xA3]), (.asf, [0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11]),
+            (.other, [0, 0, 1, 0xBA]), (.other, [0, 0, 1, 0xB3]), (.other, [0x2E, 0x72, 0x61, 0xFD]),
+            (.other, [0x0B, 0x77]), (.other, [0x7F, 0xFE, 0x80, 0x01]), (.other, [0xFE, 0x7F, 0x01, 0x80]),
+        ]
+
     /// The first box types of ISO media and QuickTime files, at byte 4.
-    private static let boxes = ["ftyp", "moov", "mdat", "styp", "wide", "skip", "free", "pnot"]
+    private static let boxes = ["ftyp", "moov", "styp", "wide", "skip", "free", "pnot"]
 
     /// Detects the format from a signature at the start of a body.
     init?(signatureOf bytes: [UInt8], isWhole: Bool) {
         func has(_ text: String, at offset: Int) -> Bool { bytes.dropFirst(offset).starts(with: text.utf8) }
-        if let found = Self.signatures.first(where: { bytes.dropFirst($0.offset).starts(with: $0.bytes) }) {
+        if let found = Self.signatures.first(where: { bytes.starts(with: $0.bytes) }) {
             self = found.format
         } else if ["RIFF", "RIFX", "RF64", "BW64"].contains(where: { has($0, at: 0) }),
             ["WAVE", "AVI ", "AVIX", "RMID"].contains(where: { has($0, at: 8) })
         {
             self = .riff
-        } else if has("FORM", at: 0), has("AIFF", at: 8) || has("AIFC", at: 8) {
-            self = .aiff
-        } else if has("MAC ", at: 0), bytes.count > 4, bytes[4] >= 0x80 {
-            self = .monkeysAudio
-        } else if has("MP+", at: 0), bytes.count > 3, bytes[3] & 0x0F == 7 {
-            self = .musepack
-        } else if bytes.count >= 8, bytes[0] == 0, Self.boxes.contains(where: { has($0, at: 4) }) {
+        } else if has("FORM", at: 0) && (has("AIFF", at: 8) || has("AIFC", at: 8))
+            || has("MAC ", at: 0) && bytes.count > 4 && bytes[4] >= 0x80
+            || has("MP+", at: 0) && bytes.count > 3 && bytes[3] & 0x0F == 7
+        {
+            // AIFF, Monkey's Audio, Musepack of an older version.
+            self = .other
+        } else if has("mdat", at: 4) || bytes[0] == 0 && Self.boxes.contains(where: { has($0, at: 4) }) {
             // The four bytes before a box's name are its size, most significant byte first. That byte is 0, since a
             // first box is below 16 MiB. Only `mdat` may be larger, or have its size after its name.
-            self = .isoMedia
-        } else if bytes.count >= 8, has("mdat", at: 4) {
             self = .isoMedia
         } else if Self.isTag(bytes) {
             self = .id3
