@@ -10,9 +10,9 @@ struct InvalidatorTests {
     @Test func messagesComeInOrder() throws {
         let kernel = try KernelSide(TestFilesystem())
         let invalidator = kernel.session.invalidator
-        invalidator.invalidateAttributes(NodeID(rawValue: 2))
-        invalidator.invalidateEntry(parent: .root, name: "bé")
-        invalidator.invalidateData(NodeID(rawValue: 4))
+        invalidator.send(.attributes(NodeID(rawValue: 2)))
+        invalidator.send(.entry(parent: .root, name: "bé"))
+        invalidator.send(.data(NodeID(rawValue: 4)))
 
         let attributes = try kernel.notification()
         #expect(attributes.error == 2)  // FUSE_NOTIFY_INVAL_INODE
@@ -31,7 +31,7 @@ struct InvalidatorTests {
         let reply = RecordedReply()
         let parked = ParkedRequest(reply.request())
         let answered = Counter()
-        kernel.session.invalidator.invalidateAttributes(NodeID(rawValue: 2)) {
+        kernel.session.invalidator.send(.attributes(NodeID(rawValue: 2))) {
             parked.take()?.replyDone()
             answered.add()
         }
@@ -43,12 +43,12 @@ struct InvalidatorTests {
         let done = Counter()
         let kernel = try KernelSide(TestFilesystem())
         for node in 0..<100 {
-            kernel.session.invalidator.invalidateAttributes(NodeID(rawValue: UInt64(node))) { done.add() }
+            kernel.session.invalidator.send(.attributes(NodeID(rawValue: UInt64(node)))) { done.add() }
         }
         kernel.hangUp()
         #expect(kernel.waitForEnd().ended)
         #expect(done.count == 100)
-        kernel.session.invalidator.invalidateAttributes(.root) { done.add() }
+        kernel.session.invalidator.send(.attributes(.root)) { done.add() }
         #expect(done.wait(101))
     }
 
@@ -56,7 +56,7 @@ struct InvalidatorTests {
         let done = Counter()
         do {
             let session = try Session(operations: TestFilesystem(), options: .test())
-            session.invalidator.invalidateEntry(parent: .root, name: "bé") { done.add() }
+            session.invalidator.send(.entry(parent: .root, name: "bé")) { done.add() }
         }
         #expect(done.wait())
     }

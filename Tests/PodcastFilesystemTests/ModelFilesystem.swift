@@ -324,26 +324,13 @@ private final class ModelKernel: ChangeNotifier {
         }
     }
 
-    func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
-        invalidateAttributes(node, then: completion)
-    }
-
-    func invalidateAttributes(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
+    func send(_ message: Invalidator.Message, isUrgent: Bool, then completion: (@Sendable () -> Void)?) {
         state.withLock { state in
-            state.attributes[node] = nil
-            state.moment += 1
-        }
-        completion?()
-    }
-
-    /// Invalidates the attributes only, because the model caches no data.
-    func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
-        invalidateAttributes(node, then: completion)
-    }
-
-    func invalidateEntry(parent: NodeID, name: String, then completion: (@Sendable () -> Void)?) {
-        state.withLock { state in
-            state.entries[Key(parent: parent, name: Array(name.utf8))] = nil
+            switch message {
+            // The model caches no data.
+            case .attributes(let node), .data(let node): state.attributes[node] = nil
+            case .entry(let parent, let name): state.entries[Key(parent: parent, name: Array(name.utf8))] = nil
+            }
             state.moment += 1
         }
         completion?()

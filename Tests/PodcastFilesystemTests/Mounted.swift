@@ -167,14 +167,17 @@ final class Mounted: Sendable {
 
     /// Returns the entry at a path of names from the root.
     func entry(_ path: String...) throws -> Entry {
-        var node = NodeID.root
-        var found: Entry?
-        for name in path {
+        let parent = try node(at: path.dropLast())
+        let name = path.last ?? ""
+        guard case .entry(let entry)? = lookup(name, in: parent) else { throw MissingEntry(name: name) }
+        return entry
+    }
+
+    func node(at path: some Sequence<String>) throws -> NodeID {
+        try path.reduce(.root) { node, name in
             guard case .entry(let entry)? = lookup(name, in: node) else { throw MissingEntry(name: name) }
-            node = entry.node
-            found = entry
+            return entry.node
         }
-        return try #require(found)
     }
 
     struct MissingEntry: Error { var name: String }
@@ -266,11 +269,7 @@ extension RecordedReply {
 
 /// A notifier that records all notifications; there is no kernel.
 final class RecordingNotifier: ChangeNotifier {
-    enum Message: Sendable, Hashable {
-        case attributes(NodeID)
-        case data(NodeID)
-        case entry(parent: NodeID, name: String)
-    }
+    typealias Message = Invalidator.Message
 
     private struct State {
         var messages: [Message] = []
@@ -296,23 +295,7 @@ final class RecordingNotifier: ChangeNotifier {
         for completion in completions { completion() }
     }
 
-    func invalidateAttributes(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
-        take(.attributes(node), completion)
-    }
-
-    func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
-        invalidateAttributes(node, then: completion)
-    }
-
-    func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)?) {
-        take(.data(node), completion)
-    }
-
-    func invalidateEntry(parent: NodeID, name: String, then completion: (@Sendable () -> Void)?) {
-        take(.entry(parent: parent, name: name), completion)
-    }
-
-    private func take(_ message: Message, _ completion: (@Sendable () -> Void)?) {
+    func send(_ message: Message, isUrgent: Bool, then completion: (@Sendable () -> Void)?) {
         let isHeld = state.withLock { state in
             state.messages.append(message)
             if state.isHeld, let completion { state.completions.append(completion) }

@@ -34,10 +34,7 @@ package struct DirectoryBuffer: ~Copyable {
     /// reply each entry except `.` and `..` counts as a lookup of its node. For readdir only the inode number and the
     /// kind are used. The corresponding C functions are `fuse_add_direntry_plus` and `fuse_add_direntry`.
     package mutating func add(name: String, entry: Entry, nextOffset: UInt64) -> Bool {
-        guard withAttributes else {
-            return addPlain(name, inode: entry.attributes.inode, kind: entry.attributes.kind, nextOffset)
-        }
-        return addPlus(name, entry.parameters, nextOffset)
+        add(name, entry.parameters, nextOffset)
     }
 
     /// Adds a name without attributes. In a readdirplus reply the entry has node id 0, so that the kernel looks the
@@ -45,35 +42,25 @@ package struct DirectoryBuffer: ~Copyable {
     ///
     /// Used for entries whose attributes are too expensive to determine during a listing, and for `.` and `..`.
     package mutating func add(name: String, inode: UInt64, kind: FileKind, nextOffset: UInt64) -> Bool {
-        guard withAttributes else { return addPlain(name, inode: inode, kind: kind, nextOffset) }
         var parameters = fuse_entry_param()
         parameters.attr.st_ino = ino_t(inode)
         parameters.attr.st_mode = kind.mode
-        return addPlus(name, parameters, nextOffset)
+        return add(name, parameters, nextOffset)
     }
 
-    private mutating func addPlain(_ name: String, inode: UInt64, kind: FileKind, _ nextOffset: UInt64) -> Bool {
-        var status = stat()
-        status.st_ino = ino_t(inode)
-        status.st_mode = kind.mode
-        return add { start, room in
-            // libfuse ignores the request argument of this function.
-            fuse_add_direntry(nil, start, room, name, &status, off_t(Int64(bitPattern: nextOffset)))
-        }
-    }
-
-    private mutating func addPlus(_ name: String, _ parameters: fuse_entry_param, _ nextOffset: UInt64) -> Bool {
-        var parameters = parameters
-        return add { start, room in
-            fuse_add_direntry_plus(nil, start, room, name, &parameters, off_t(Int64(bitPattern: nextOffset)))
-        }
-    }
-
-    private mutating func add(_ write: (UnsafeMutablePointer<CChar>, Int) -> Int) -> Bool {
+    private mutating func add(_ name: String, _ parameters: fuse_entry_param, _ nextOffset: UInt64) -> Bool {
         let room = memory.count - count
-        guard room > 0, let start = memory.baseAddress?.advanced(by: count) else { return false }
-        // If the entry does not fit, the function writes nothing and still returns its size.
-        let size = write(start.assumingMemoryBound(to: CChar.self), room)
+        guard room > 0, let start = memory.baseAddress?.advanced(by: count).assumingMemoryBound(to: CChar.self) else {
+            return false
+        }
+        var parameters = parameters
+        let offset = off_t(Int64(bitPattern: nextOffset))
+        // libfuse ignores the request argument of these functions. If the entry does not fit, they write nothing and
+        // still return its size.
+        let size =
+            withAttributes
+            ? fuse_add_direntry_plus(nil, start, room, name, &parameters, offset)
+            : fuse_add_direntry(nil, start, room, name, &parameters.attr, offset)
         guard size <= room else { return false }
         count += size
         return true

@@ -12,9 +12,7 @@ package struct Entry: Sendable, Hashable {
     /// The time in seconds for which the kernel may cache the name.
     package var entryTimeout: Double
 
-    package init(
-        node: NodeID, attributes: Attributes, attributeTimeout: Double, entryTimeout: Double
-    ) {
+    package init(node: NodeID, attributes: Attributes, attributeTimeout: Double, entryTimeout: Double) {
         self.node = node
         self.attributes = attributes
         self.attributeTimeout = attributeTimeout

@@ -89,8 +89,7 @@ package protocol FilesystemOperations: Sendable {
     /// Sets an extended attribute; `flags` are those of setxattr(2). `value` is valid during the call only.
     ///
     /// Valid replies: `replyDone()`.
-    func setxattr(
-        _ request: consuming Request, node: NodeID, name: String, value: UnsafeRawBufferPointer, flags: Int32)
+    func setxattr(_ request: consuming Request, node: NodeID, name: String, value: UnsafeRawBufferPointer, flags: Int32)
 
     /// Lists the names of the extended attributes; `capacity` 0 requests the list's size.
     ///

@@ -136,9 +136,7 @@ enum OperationTable {
 // These are free functions, because a callback that calls a static member of `OperationTable` would capture the type.
 
 /// Calls an operation with the request.
-private func serve(
-    _ request: OpaquePointer?, _ operation: (any FilesystemOperations, consuming Request) -> Void
-) {
+private func serve(_ request: OpaquePointer?, _ operation: (any FilesystemOperations, consuming Request) -> Void) {
     guard let request else { return }
     let core = SessionCore.of(request)
     operation(core.operations, Request(request, core))

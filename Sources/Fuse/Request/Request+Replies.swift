@@ -61,9 +61,7 @@ extension Request {
     /// `fill` gets `size` bytes of undefined content and returns how many of them it has filled, from the front. If it
     /// throws, the reply is that error. `fill` must not reply to another request with this method, because each thread
     /// has only one such memory block.
-    package consuming func reply(
-        upTo size: Int, fill: (UnsafeMutableRawBufferPointer) throws(Errno) -> Int
-    ) {
+    package consuming func reply(upTo size: Int, fill: (UnsafeMutableRawBufferPointer) throws(Errno) -> Int) {
         let memory = ThreadMemory.current.pointee.block(size: size)
         do {
             let count = try fill(memory)

@@ -62,9 +62,7 @@ package struct Request: ~Copyable, Sendable {
     ///
     /// libfuse frees the `fuse_req_t` in `send`. The reference to `core` keeps the session alive until `send` returns.
     @discardableResult
-    consuming func answer(
-        _ recorded: @autoclosure () -> RecordedAnswer, _ send: (OpaquePointer) -> CInt
-    ) -> Bool {
+    consuming func answer(_ recorded: @autoclosure () -> RecordedAnswer, _ send: (OpaquePointer) -> CInt) -> Bool {
         answered = true
         switch port {
         case .kernel(let request, let core):

@@ -6,20 +6,34 @@ import Synchronization
 
 /// The queue of cache invalidations to the kernel.
 ///
-/// One thread, which handles no request, sends all messages in the order of the calls; `invalidateAttributesNow` is the
-/// only exception. In the kernel, a message waits for locks that a process may hold while it waits for a reply. If the
+/// One thread, which handles no request, sends all messages in the order of the calls; an urgent message is the only
+/// exception. In the kernel, a message waits for locks that a process may hold while it waits for a reply. If the
 /// thread that has to send this reply sent the message, it would wait forever. A process that waits for the reply to a
 /// lookup holds such a lock, so a filesystem should not leave lookups unanswered for long.
 ///
 /// Methods may be called from any thread, including those that handle requests. They return without waiting for the
-/// kernel, except `invalidateAttributesNow`. The completion is always called, even if the kernel does not know the node
-/// or name, or the session is over. So a completion does not imply that the filesystem is still mounted. Completions
-/// run on the invalidator's thread; `invalidateAttributesNow` may run its completion on the calling thread. A
-/// completion must not block, since further messages wait for it.
+/// kernel, unless the message is urgent. The completion is always called, even if the kernel does not know the node or
+/// name, or the session is over. So a completion does not imply that the filesystem is still mounted. Completions run
+/// on the invalidator's thread; that of an urgent message may run on the calling thread. A completion must not block,
+/// since further messages wait for it.
 package final class Invalidator: Sendable {
-    fileprivate enum Message: Sendable {
+    /// The cache to invalidate.
+    package enum Message: Sendable, Hashable {
+        /// The attributes of a node; the next stat(2) requests them. Cached pages stay; if the new size is smaller, the
+        /// kernel drops the pages beyond it when it gets the new attributes.
+        ///
+        /// The corresponding C function is `fuse_lowlevel_notify_inval_inode` with a negative offset.
         case attributes(NodeID)
+        /// The content of a node: the attributes and all cached pages.
+        ///
+        /// Must not be sent while reads of the node are unanswered: each read holds the lock of the pages that it
+        /// fills. The message waits for these locks, and every later message waits for it. Use a new node id for new
+        /// content instead.
+        /// The corresponding C function is `fuse_lowlevel_notify_inval_inode` with the whole range.
         case data(NodeID)
+        /// A name in a folder, including a cached negative entry; the next use of the name sends a lookup.
+        ///
+        /// The corresponding C function is `fuse_lowlevel_notify_inval_entry`.
         case entry(parent: NodeID, name: String)
     }
 
@@ -58,47 +72,18 @@ package final class Invalidator: Sendable {
         queue.change.signal()
     }
 
-    /// Invalidates the attributes of a node; the next stat(2) requests them. Cached pages stay; if the new size is
-    /// smaller, the kernel drops the pages beyond it when it gets the new attributes.
+    /// Sends a message to the kernel.
     ///
-    /// The corresponding C function is `fuse_lowlevel_notify_inval_inode` with a negative offset.
-    package func invalidateAttributes(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
-        send(.attributes(node), completion)
-    }
-
-    /// Invalidates the attributes of a node when a reply cannot be sent before that. Sends the message on the calling
-    /// thread if no other message is queued or in progress, otherwise on the invalidator's thread. Through that thread
-    /// a message takes 60 to 90 µs, most of it for two thread switches. The message waits for no lock in the kernel,
-    /// because it drops no pages.
-    package func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
-        let message = Message.attributes(node)
-        guard queue.state.withLock({ $0.items.isEmpty && !$0.isWorking && !$0.hasStopped }) else {
-            return send(message, completion)
+    /// - Parameter isUrgent: Whether a reply waits for the message; only for attributes. The message is then sent on
+    ///   the calling thread if no other message is queued or in progress. Through the invalidator's thread it takes 60
+    ///   to 90 µs, most of it for two thread switches. The message waits for no lock in the kernel, because it drops
+    ///   no pages.
+    package func send(_ message: Message, isUrgent: Bool = false, then completion: (@Sendable () -> Void)? = nil) {
+        if isUrgent, queue.state.withLock({ $0.items.isEmpty && !$0.isWorking && !$0.hasStopped }) {
+            queue.notify(message)
+            completion?()
+            return
         }
-        queue.notify(message)
-        completion?()
-    }
-
-    /// Invalidates a name in a folder, including a cached negative entry; the next use of the name sends a lookup.
-    ///
-    /// The corresponding C function is `fuse_lowlevel_notify_inval_entry`.
-    package func invalidateEntry(
-        parent: NodeID, name: String, then completion: (@Sendable () -> Void)? = nil
-    ) {
-        send(.entry(parent: parent, name: name), completion)
-    }
-
-    /// Invalidates the content of a node: the attributes and all cached pages.
-    ///
-    /// Must not be called while reads of the node are unanswered: each read holds the lock of the pages that it fills.
-    /// The message waits for these locks, and every later message waits for it. Use a new node id for new content
-    /// instead.
-    /// The corresponding C function is `fuse_lowlevel_notify_inval_inode` with the whole range.
-    package func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)? = nil) {
-        send(.data(node), completion)
-    }
-
-    private func send(_ message: Message, _ completion: (@Sendable () -> Void)?) {
         queue.state.withLock { $0.items.append((message, completion)) }
         queue.change.signal()
     }

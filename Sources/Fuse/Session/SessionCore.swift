@@ -19,8 +19,8 @@ final class SessionCore: Sendable {
     private let stopped = Atomic(false)
     /// Whether INIT has been received but not yet answered. Only then does `SessionIO` look for the reply to INIT among
     /// the messages that libfuse writes.
-    private let initPending = Atomic(false)
-    private let initReply = Mutex(InitReplyFields())
+    fileprivate let initPending = Atomic(false)
+    fileprivate let initReply = Mutex(InitReplyFields())
     /// Whether backing files may be registered: passthrough was requested, and the kernel has not refused it
     /// permanently.
     private let passthrough = Atomic(false)
@@ -41,9 +41,7 @@ final class SessionCore: Sendable {
     /// functions used here on a session may be called from any thread.
     nonisolated(unsafe) private(set) var handle: OpaquePointer?
 
-    init(
-        operations: any FilesystemOperations, options: MountOptions, backingFolder: String?
-    ) throws(SessionError) {
+    init(operations: any FilesystemOperations, options: MountOptions, backingFolder: String?) throws(SessionError) {
         self.operations = operations
         self.options = options
         self.backingFolder = backingFolder
@@ -67,15 +65,7 @@ final class SessionCore: Sendable {
         if let handle { fuse_session_destroy(handle) }
     }
 
-    var isInitPending: Bool { initPending.load(ordering: .relaxed) }
-
     func requestParallelDirectories(_ want: Bool) { initReply.withLock { $0.parallelDirectories = want } }
-
-    /// Returns the fields to add to the INIT reply. Call once, immediately before the reply is sent.
-    func finishInit() -> InitReplyFields {
-        initPending.store(false, ordering: .relaxed)
-        return initReply.withLock { $0 }
-    }
 
     /// Whether the loop's threads must exit, each after its current request.
     var isStopped: Bool { stopped.load(ordering: .acquiring) }
@@ -160,22 +150,16 @@ enum SessionIO {
         return io
     }()
 
-    static func amend(
-        _ vector: UnsafeMutablePointer<iovec>?, _ count: Int32, _ userData: UnsafeMutableRawPointer?
-    ) {
-        guard count == 2, let vector, let userData else { return }
-        SessionCore.of(userData: userData).amend(UnsafeMutableBufferPointer(start: vector, count: 2))
-    }
-}
-
-extension SessionCore {
     /// Adds FUSE_PARALLEL_DIROPS and FUSE_PASSTHROUGH to the INIT reply, which is the first message that consists of a
     /// header and a `fuse_init_out`. Does nothing for any other message.
-    fileprivate func amend(_ message: UnsafeMutableBufferPointer<iovec>) {
-        guard isInitPending, message[1].iov_len == MemoryLayout<fuse_init_out>.size,
+    static func amend(_ message: UnsafeMutablePointer<iovec>?, _ count: Int32, _ userData: UnsafeMutableRawPointer?) {
+        guard count == 2, let message, let userData else { return }
+        let core = SessionCore.of(userData: userData)
+        guard core.initPending.load(ordering: .relaxed), message[1].iov_len == MemoryLayout<fuse_init_out>.size,
             let body = message[1].iov_base?.assumingMemoryBound(to: fuse_init_out.self)
         else { return }
-        let initReply = finishInit()
+        core.initPending.store(false, ordering: .relaxed)
+        let initReply = core.initReply.withLock { $0 }
         if initReply.parallelDirectories { body.pointee.flags |= UInt32(FUSE_PARALLEL_DIROPS) }
         guard initReply.stackDepth > 0 else { return }
         body.pointee.flags |= CFUSE_INIT_EXT

@@ -14,12 +14,13 @@ extension PodcastFilesystem {
             case .attributes(let number) where number.kind == .episode:
                 // `delivered` counts the invalidation, and must be called only after the kernel has got it. Until then
                 // a listing may be opened that gives the kernel attributes, which this invalidation would then remove.
-                notifier.invalidateAttributes(number.node) { [self] in
+                notifier.send(.attributes(number.node), isUrgent: false) { [self] in
                     state.withLock { $0.kernel.delivered(invalidation) }
                 }
-            case .attributes(let number): notifier.invalidateAttributes(number.node, then: nil)
-            case .data(let number): notifier.invalidateData(number.node, then: nil)
-            case .entry(let parent, let name): notifier.invalidateEntry(parent: parent.node, name: name, then: nil)
+            case .attributes(let number): notifier.send(.attributes(number.node), isUrgent: false, then: nil)
+            case .data(let number): notifier.send(.data(number.node), isUrgent: false, then: nil)
+            case .entry(let parent, let name):
+                notifier.send(.entry(parent: parent.node, name: name), isUrgent: false, then: nil)
             }
         }
     }
@@ -31,7 +32,7 @@ extension PodcastFilesystem {
             next()
             return
         }
-        notifier.invalidateAttributesNow(number.node, then: next)
+        notifier.send(.attributes(number.node), isUrgent: true, then: next)
     }
 
     /// Invalidates the attributes of a file so that the kernel requests its new size, and then calls `next`, which
@@ -76,12 +77,7 @@ extension PodcastFilesystem {
 
 /// The sender of invalidations of the kernel's caches; see `Invalidator`.
 package protocol ChangeNotifier: Sendable {
-    func invalidateAttributes(_ node: NodeID, then completion: (@Sendable () -> Void)?)
-    /// Invalidates attributes for a reply that waits for the invalidation. Sends the message on the calling thread if
-    /// possible.
-    func invalidateAttributesNow(_ node: NodeID, then completion: (@Sendable () -> Void)?)
-    func invalidateData(_ node: NodeID, then completion: (@Sendable () -> Void)?)
-    func invalidateEntry(parent: NodeID, name: String, then completion: (@Sendable () -> Void)?)
+    func send(_ message: Invalidator.Message, isUrgent: Bool, then completion: (@Sendable () -> Void)?)
 }
 
 extension Invalidator: ChangeNotifier {}
