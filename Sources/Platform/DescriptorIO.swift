@@ -78,11 +78,26 @@ package func errnoText(_ code: Int32 = errno) -> String { String(cString: strerr
 
 /// Access to small files of /proc and /sys.
 package enum SystemFile {
-    /// Returns the content; `nil` if the file cannot be read. Invalid UTF-8 is replaced.
-    package static func contents(_ path: String) -> String? {
+    /// Returns the content, or at least its first `limit` bytes; `nil` if the file cannot be read. Invalid UTF-8 is
+    /// replaced.
+    package static func contents(_ path: String, limit: Int = .max) -> String? {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        return readAll(descriptor).map { String(decoding: $0, as: UTF8.self) }
+        return readAll(descriptor, limit: limit).map { String(decoding: $0, as: UTF8.self) }
     }
+}
+
+/// Returns the names in a folder, including `.` and `..`; `nil` if the folder cannot be read.
+package func names(inFolder path: String) -> [String]? {
+    guard let folder = opendir(path) else { return nil }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+        // An entry ends after its name (d_reclen), often before the end of the declared array `d_name`. So the array
+        // must not be copied.
+        let name = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
+        names.append(String(cString: name.assumingMemoryBound(to: CChar.self)))
+    }
+    return names
 }

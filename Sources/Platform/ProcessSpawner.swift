@@ -132,9 +132,7 @@ package final class ProcessHandle: Sendable {
 /// Calls `action` on a queue of its own whenever the process receives the signal, until the source is cancelled.
 ///
 /// Disables the signal's default action for good: after cancellation the signal is ignored.
-package func signalSource(
-    _ number: Int32, _ action: @escaping @Sendable () -> Void
-) -> any DispatchSourceSignal {
+package func signalSource(_ number: Int32, _ action: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "podfs.signals"))
     source.setEventHandler(handler: action)

@@ -38,7 +38,7 @@ struct FileCopyTests {
         #expect(content.matches(try Data(contentsOf: URL(fileURLWithPath: path))))
         let file = try open(path, O_RDONLY)
         defer { try? file.close() }
-        #expect(try FileCopy.sha256(of: file, size: Int64(Self.size)) == sha256)
+        #expect(try FileDigest.digest(.sha256, of: file, size: Int64(Self.size)) == sha256)
         #expect(copied == Int64(Self.size))
         #expect(steps == 3)
     }

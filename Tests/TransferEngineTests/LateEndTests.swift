@@ -39,7 +39,7 @@ import Testing
         let gate = Gate(heldAt: 30_000)
         let bench = try await bench(end, gate)
         let name = try #require(bench.source(1)?.file)
-        #expect(try bench.engine.evictFile(name))
+        #expect(try bench.engine.cache.evict(name))
         try bench.engine.discard(1)
         #expect(try await bench.onLoop { $0.exchanges.downloads } == 0)
         gate.open()

@@ -53,7 +53,7 @@ import Testing
             _ = try await bench.read(MediaID(key), 0..<1_000)
             try await bench.wait("its checkpoint is written") {
                 let name = bench.source(MediaID(key))?.file ?? ""
-                return try bench.engine.checkpoint(of: name)?.receivedBytes == 1_000
+                return try bench.engine.cache.checkpoint(of: name)?.receivedBytes == 1_000
             }
         }
         bench.shutDown()

@@ -75,7 +75,7 @@ import Testing
         // For a transfer coding the message may differ, because curl decodes some codings and rejects unknown ones
         // itself.
         #expect(error.message == says || lines[0].hasPrefix("Transfer-Encoding"), "\(error.message)")
-        #expect(try bench.engine.fileNames == [])
+        #expect(try bench.engine.cache.names() == [])
     }
 
     /// Heads that curl parses differently from RFC 9112 (sections 5.1, 5.2). Without a check of its own, podfs would
@@ -90,7 +90,7 @@ import Testing
         let bench = try bench { _ in .chunked().rawHead(Self.status, Self.type, lines[0], lines[1], third) }
         let error = try #require(await failure { try await bench.read(1, 0..<5) })
         #expect(error.code == .unusable, "\(error.message)")
-        #expect(try bench.engine.fileNames == [])
+        #expect(try bench.engine.cache.names() == [])
     }
 
     @Test func otherFieldsMayBeFolded() async throws {
@@ -124,7 +124,7 @@ import Testing
         #expect(
             error.message == "the server sent a part as if it were the whole (status 200 with Content-Range)",
             "\(error)")
-        #expect(try bench.engine.fileNames == [])
+        #expect(try bench.engine.cache.names() == [])
     }
 
     // MARK: Bytes that belong to no answer

@@ -63,7 +63,7 @@ import Testing
         let bench = try bench { _ in .contentLength(value) }
         let error = await failure { try await bench.read(1, 0..<100) }
         #expect(error?.code == .unusable, "\(String(describing: error))")
-        #expect(try bench.engine.fileNames == [])
+        #expect(try bench.engine.cache.names() == [])
     }
 
     @Test func anEncodedBodyIsNotStoredInMidFileEither() async throws {
@@ -133,7 +133,7 @@ import Testing
         #expect(
             await failure { try await bench.read(1, 0..<10) }
                 == TransferError(.unusable, "the address, or a redirect, is not http or https"))
-        #expect(try bench.engine.fileNames == [])
+        #expect(try bench.engine.cache.names() == [])
     }
 
     /// Returns a bench whose server redirects /a.mp3 to a file under another host name. The caller must

@@ -57,7 +57,7 @@ import Testing
         #expect(try await bench.snapshot(1)?.state == .cached)
         #expect(try await bench.read(1, 50_000..<60_000) == small.bytes(in: 50_000..<60_000))
         #expect(bench.server.requests(for: path).count == 1)
-        #expect(try bench.engine.fileNames.count == 1)
+        #expect(try bench.engine.cache.names().count == 1)
         bench.beFree()
         try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
         #expect(try await bench.read(1, 50_000..<60_000) == small.bytes(in: 50_000..<60_000))
@@ -73,7 +73,7 @@ import Testing
         try bench.engine.close(1)
         try await bench.wait("the request has ended") { bench.server.requests(for: path).allSatisfy(\.isFinished) }
         try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
-        #expect(try bench.engine.fileNames == [])
+        #expect(try bench.engine.cache.names() == [])
         #expect(bench.server.requests(for: path)[0].bodyBytesWritten < large.size, "it was not fetched unread")
         #expect(bench.source(1)?.confirmedSize == Int64(large.size))
         for case .progress(let snapshot) in bench.events { Issue.record("an open is no task: \(snapshot)") }

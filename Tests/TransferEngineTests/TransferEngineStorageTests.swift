@@ -120,14 +120,14 @@ import Testing
         try await bench.waitUntilReceived(1, 3_900_000)
         let name = try #require(bench.source(1)?.file)
         try await bench.wait("the bytes are in a checkpoint") {
-            try bench.engine.checkpoint(of: name)?.receivedBytes == 3_900_000
+            try bench.engine.cache.checkpoint(of: name)?.receivedBytes == 3_900_000
         }
         let file = try #require(try await bench.onLoop { $0.download(1)?.file })
         try failSync(of: file)
         gate.open()
         try await bench.wait("the download fails") { bench.snapshots(1).last?.state == .failed }
         #expect(bench.completed.isEmpty && bench.failures.map(\.code) == [.failed])
-        #expect(try bench.engine.checkpoint(of: name)?.complete == false)
+        #expect(try bench.engine.cache.checkpoint(of: name)?.complete == false)
         try bench.fill(1)
         try await bench.waitUntilWhole(1)
         #expect(try bench.holds(1, content))
@@ -192,7 +192,7 @@ import Testing
         try bench.engine.setStorageFull(nil)
         try await bench.waitUntilWhole(1)
         #expect(try bench.holds(1, content))
-        #expect(try bench.engine.fileNames.count == 1, "the first try left no file")
+        #expect(try bench.engine.cache.names().count == 1, "the first try left no file")
     }
 
     /// Downloads the first 1,000,000 bytes of an episode, until a checkpoint contains them. Then fills the disk.
@@ -206,7 +206,7 @@ import Testing
         try await bench.waitUntilReceived(1, 1_000_000)
         let name = try #require(bench.source(1)?.file)
         try await bench.wait("the bytes are in a checkpoint") {
-            try bench.engine.checkpoint(of: name)?.receivedBytes == 1_000_000
+            try bench.engine.cache.checkpoint(of: name)?.receivedBytes == 1_000_000
         }
         // The spare files are removed, since the next checkpoint would reuse their space.
         let spares = try FileManager.default.contentsOfDirectory(atPath: bench.cacheFolder)
@@ -237,7 +237,7 @@ import Testing
         checkpoints.resume()
         let data = try #require(try await answer)
         #expect(data.present == "0-999999")
-        #expect(try bench.engine.checkpoint(of: name)?.receivedBytes == 1_000_000)
+        #expect(try bench.engine.cache.checkpoint(of: name)?.receivedBytes == 1_000_000)
     }
 
     @Test(.enabled(if: TemporaryFilesystem.isPossible))
@@ -251,7 +251,7 @@ import Testing
         try await bench.waitUntilReceived(1, 1_000_001)
         try await bench.wait("the download is suspended") { bench.snapshots(1).last?.state == .suspended }
         try await bench.wait("the full storage is reported") { bench.storageFailures.map(\.key) == [1] }
-        #expect(try bench.engine.checkpoint(of: name)?.receivedBytes == 1_000_000)
+        #expect(try bench.engine.cache.checkpoint(of: name)?.receivedBytes == 1_000_000)
         gate.open()
         bench.shutDown()
         let left = try ContentCache.checkpoint(of: name, in: FilePath(bench.cacheFolder))

@@ -62,7 +62,7 @@ import Testing
             url: bench.server.url(path))
         #expect(data == expected)
         let name = try #require(bench.source(1)?.file)
-        let file = try #require(try bench.engine.checkpoint(of: name))
+        let file = try #require(try bench.engine.cache.checkpoint(of: name))
         #expect(file.receivedBytes == 1_000_000, "the checkpoint contains the same bytes")
         #expect(data.fits(generation: file.generation, validator: file.validator, total: file.total))
         try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
@@ -97,7 +97,7 @@ import Testing
         let data = try #require(try await answer)
         #expect(data.present == "0-1999999")
         let name = try #require(bench.source(1)?.file)
-        #expect(try bench.engine.checkpoint(of: name)?.receivedBytes == 2_000_000)
+        #expect(try bench.engine.cache.checkpoint(of: name)?.receivedBytes == 2_000_000)
     }
 
     @Test func aDownloadWithoutBytesLeavesNothingToResume() async throws {
@@ -117,7 +117,7 @@ import Testing
         try await bench.waitUntilReceived(1, 1_000_000)
         let name = try #require(bench.source(1)?.file)
         async let reader = failure { try await bench.read(1, 2_000_000..<2_000_010) }
-        #expect(try bench.engine.evictFile(name))
+        #expect(try bench.engine.cache.evict(name))
         try bench.engine.discard(1)
         #expect(await reader != nil)
         try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }

@@ -45,13 +45,8 @@ package struct TranscriptFiles: Sendable {
 
     /// Returns a number for each episode with a cached transcript. Another number means another file.
     func identities() -> [EpisodeID: Int64] {
-        guard let stream = opendir(folder) else { return [:] }
-        defer { closedir(stream) }
         var identities: [EpisodeID: Int64] = [:]
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: entry.pointee.d_name) { name in
-                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
+        for name in names(inFolder: folder) ?? [] {
             if let id = Self.episode(ofFile: name) { identities[id] = 0 }
         }
         for id in identities.keys { identities[id] = identity(of: id) }

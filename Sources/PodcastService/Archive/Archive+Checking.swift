@@ -162,12 +162,6 @@ extension Archive {
     private nonisolated static func hash(
         _ descriptor: FileDescriptor, _ size: Int64, _ beat: () -> Void
     ) throws(Errno) -> String {
-        do {
-            return try FileCopy.sha256(of: descriptor, size: size) { _ in beat() }
-        } catch let error as Errno {
-            throw error
-        } catch {
-            throw .ioError
-        }
+        try FileDigest.digest(.sha256, of: descriptor, size: size) { _ in beat() }
     }
 }

@@ -153,7 +153,7 @@ final class Archive: ServicePart {
     func isRead(_ episode: EpisodeID) throws -> Bool {
         if driver.clients.openEpisodes.contains(episode) { return true }
         guard let rendition = try library.rendition(of: episode), rendition.archived == nil else { return false }
-        return engine.isRead(rendition.file)
+        return engine.cache.hasReader(rendition.file)
     }
 
     /// Records a file that is in the archive folder already as the file of an episode, after reading it completely.
@@ -189,7 +189,7 @@ final class Archive: ServicePart {
         driver.drainEvents()
         let cacheFile = try library.archive(file, as: episode, now: now())
         engine.discard(MediaID(episode))
-        if let cacheFile { engine.removeFile(cacheFile) }
+        if let cacheFile { engine.cache.remove(cacheFile) }
         driver.report(.ended(MediaID(episode)), .changedEpisode(episode))
     }
 }

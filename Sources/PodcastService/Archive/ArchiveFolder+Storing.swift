@@ -133,7 +133,7 @@ extension OpenFolder {
         defer { try? file.close() }
         let state = try FileState(of: file)
         guard state.size == content.size else { return nil }
-        let sha256 = try FileCopy.sha256(of: file, size: state.size) { _ in try? progress(0) }
+        let sha256 = try FileDigest.digest(.sha256, of: file, size: state.size) { _ in try? progress(0) }
         return sha256 == content.sha256 ? state : nil
     }
 
@@ -149,9 +149,9 @@ extension OpenFolder {
             let file = try openFile(path)
             defer { try? file.close() }
             let state = try FileState(of: file)
-            let sha256 = try FileCopy.sha256(of: file, size: state.size, progress: progress)
+            let sha256 = try FileDigest.digest(.sha256, of: file, size: state.size, progress: progress)
             return ArchivedFile(path: path, episode: nil, size: state.size, sha256: sha256, fileState: state.text)
-        } catch let error as Errno {
+        } catch {
             throw ArchiveError(error, path)
         }
     }

@@ -228,7 +228,7 @@ final class ArchiveMover: ServicePart {
         for file in files {
             guard let episode = file.episode else { continue }
             let cached = try library.rendition(of: episode)
-            let isRead = open.contains(episode) || cached.map { engine.isRead($0.file) } ?? false
+            let isRead = open.contains(episode) || cached.map { engine.cache.hasReader($0.file) } ?? false
             if isRead || driver.core.tasks.downloads[MediaID(episode)]?.snapshot.state.isActive ?? false {
                 skipped.insert(episode)
             } else {

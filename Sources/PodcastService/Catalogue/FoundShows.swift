@@ -111,7 +111,7 @@ final class FoundShows: ServicePart {
             try library.renew(found: used, now: now)
             for rendition in try library.purgeEphemeral(before: now - Self.ephemeralLifetime.seconds) {
                 engine.discard(MediaID(rendition.episode))
-                engine.removeFile(rendition.file)
+                engine.cache.remove(rendition.file)
             }
         }
     }

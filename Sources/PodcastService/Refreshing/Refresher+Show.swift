@@ -261,7 +261,7 @@ extension Refresher {
             let unreferenced = try library.move(podcast: podcast.id, to: address, space: space, now: now())
             for rendition in unreferenced {
                 engine.discard(MediaID(rendition.episode))
-                engine.removeFile(rendition.file)
+                engine.cache.remove(rendition.file)
             }
             driver.report(unreferenced.map { .ended(MediaID($0.episode)) })
             try library.store(address: podcast.url, of: podcast.id)

@@ -74,7 +74,7 @@ final class Subscriptions: ServicePart {
         let files = try library.files(of: id)
         for file in files { engine.discard(MediaID(file)) }
         driver.report(files.map { .ended(MediaID($0)) })
-        for rendition in try library.unsubscribe(podcast: id) { engine.removeFile(rendition.file) }
+        for rendition in try library.unsubscribe(podcast: id) { engine.cache.remove(rendition.file) }
         refresher.feeds.removeJob(id)
         tidier.rhythms[id] = nil
         refresher.documents.remove(id)

@@ -24,7 +24,7 @@ final class CacheVerifier: ServicePart {
     /// episode's current generation or a later one, and the episode has no other file. Removes all other files without
     /// a row.
     func reconcile() throws {
-        let names = engine.fileNames
+        let names = engine.cache.names()
         var known: Set<String> = []
         for rendition in try library.renditions() {
             switch defectAtStart(of: rendition) {
@@ -36,7 +36,7 @@ final class CacheVerifier: ServicePart {
         for name in names where !known.contains(name) {
             let checkpoint: Checkpoint?
             do {
-                checkpoint = try engine.checkpoint(of: name)
+                checkpoint = try engine.cache.checkpoint(of: name)
             } catch {
                 log.warning("\(name): not removed: \(error)")
                 continue
@@ -44,7 +44,7 @@ final class CacheVerifier: ServicePart {
             guard let found = checkpoint, let episode = try library.episode(id: found.key.episode),
                 try library.rendition(of: episode.id) == nil, found.generation >= episode.generation
             else {
-                engine.removeFile(name)
+                engine.cache.remove(name)
                 continue
             }
             let rendition = Rendition(
@@ -64,7 +64,7 @@ final class CacheVerifier: ServicePart {
     private func defectAtStart(of rendition: Rendition) -> CacheFileDefect? {
         let expectation = Self.expectation(
             isComplete: rendition.complete, size: rendition.size, state: rendition.fileState)
-        let defect = engine.defect(of: rendition.file, expecting: expectation)
+        let defect = engine.cache.defect(of: rendition.file, expecting: expectation)
         return defect.flatMap { $0.isTransient || $0 == .changed ? nil : $0 }
     }
 
@@ -130,7 +130,7 @@ final class CacheVerifier: ServicePart {
     private func drop(_ rendition: Rendition, for defect: CacheFileDefect) throws {
         let episode = try library.episode(id: rendition.episode)
         try library.dropRendition(episode: rendition.episode, now: now())
-        engine.removeFile(rendition.file)
+        engine.cache.remove(rendition.file)
         log.warning("\(episode?.name ?? rendition.file): dropped from the cache: \(defect)")
         driver.changed(episode: rendition.episode)
     }

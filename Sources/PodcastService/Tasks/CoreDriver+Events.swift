@@ -155,13 +155,13 @@ extension CoreDriver {
                 validator: pin.validator?.text,
                 contentType: pin.mediaType, finalURL: finalURL, created: now(), lastOpened: now())
             if let old = try library.pin(rendition, now: now()) {
-                batch.whenWritten { [engine] in engine.removeFile(old.file) }
+                batch.whenWritten { [engine] in engine.cache.remove(old.file) }
             }
             try batch.handle(.changedEpisode(key.episode))
         case .abandoned(let key, let generation, let file):
             if try library.rendition(file: file) != nil { try library.dropRendition(episode: key.episode, now: now()) }
             batch.whenWritten { [engine, log] in
-                engine.removeFile(file)
+                engine.cache.remove(file)
                 log.info("episode \(key): generation \(generation) was replaced on the server")
             }
             try batch.handle(.changedEpisode(key.episode))
@@ -174,10 +174,10 @@ extension CoreDriver {
             try batch.handle(.reported(snapshot))
         case .completed(let key, let generation, let facts):
             let file = try library.rendition(of: key.episode)?.file
+            let checkpoint = file.flatMap { try? engine.cache.checkpoint(of: $0) }
             try library.complete(
                 episode: key.episode, generation: generation, size: facts.size, sha256: facts.sha256,
-                isVerified: facts.isVerified, fileState: file.flatMap { (try? engine.checkpoint(of: $0))?.state?.text },
-                now: now())
+                isVerified: facts.isVerified, fileState: checkpoint?.state?.text, now: now())
             try batch.handle(.completed(key, generation: generation, size: facts.size))
             batch.whenWritten { [owner] in owner?.completedFiles() }
         case .failed(let key, let error): try batch.handle(.failed(key, error))

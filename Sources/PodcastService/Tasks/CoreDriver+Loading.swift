@@ -17,15 +17,16 @@ extension CoreDriver {
             if row.isArchived { throw TransferError(.failed, "it is in the archive") }
             try checkFile(of: row)
             let settings = ShowSettings(stored: row.settings)
-            var rateLimit: Int64?
-            if case .bytesPerSecond(let limit) = settings.rateLimit { rateLimit = limit }
             let media = MediaID(episode)
-            var source = DownloadSource(
-                key: media, url: row.sources[0].url, generation: row.generation, confirmedSize: row.confirmedSize,
-                file: row.file, expects: ContentExpectation(fileName: row.name), userAgent: settings.userAgent,
-                isSuspended: row.task.map { $0.isSuspended || view.withLock { $0.holds.isHeld(media) } } ?? false,
-                priority: row.task?.isAutomatic ?? false ? .automatic : .asked, rateLimit: rateLimit,
-                isComplete: row.isComplete)
+            var source = DownloadSource(key: media, url: row.sources[0].url, generation: row.generation)
+            source.confirmedSize = row.confirmedSize
+            source.file = row.file
+            source.expects = ContentExpectation(fileName: row.name)
+            source.userAgent = settings.userAgent
+            source.isSuspended = row.task.map { $0.isSuspended || view.withLock { $0.holds.isHeld(media) } } ?? false
+            if row.task?.isAutomatic ?? false { source.priority = .automatic }
+            if case .bytesPerSecond(let limit) = settings.rateLimit { source.rateLimit = limit }
+            source.isComplete = row.isComplete
             source.setLocations(row.sources.map(DownloadSource.Location.init))
             source.statedSize = row.statedSize
             source.credentials = credentials(of: row.podcast, row.access)
@@ -41,7 +42,7 @@ extension CoreDriver {
     ///   and may be intact. A file that is certainly defective causes no error, because the engine drops it.
     private nonisolated func checkFile(of source: EpisodeSource) throws(TransferError) {
         guard let file = source.file,
-            let defect = engine.defect(
+            let defect = engine.cache.defect(
                 of: file,
                 expecting: CacheVerifier.expectation(
                     isComplete: source.isComplete, size: source.fileSize, state: source.fileState))

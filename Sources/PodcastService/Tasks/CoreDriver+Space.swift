@@ -165,7 +165,7 @@ extension CoreDriver {
     func evict(_ file: String, of episode: EpisodeID) throws -> Bool {
         // `evictFile` refuses a file on which a reader has a lease. A reader acquires the lease only after the daemon
         // has granted its open, so check the opens that are granted or pending as well.
-        guard !clients.openEpisodes.contains(episode), engine.evictFile(file) else { return false }
+        guard !clients.openEpisodes.contains(episode), engine.cache.evict(file) else { return false }
         engine.discard(MediaID(episode))
         try library.dropRendition(episode: episode, now: now())
         return true

@@ -135,7 +135,7 @@ final class Tidier: ServicePart {
     private func bury(_ episodes: [EpisodeID]) throws {
         driver.drainEvents()
         let files = try library.files(of: episodes)
-        for rendition in try library.bury(episodes: episodes, now: now()) { engine.removeFile(rendition.file) }
+        for rendition in try library.bury(episodes: episodes, now: now()) { engine.cache.remove(rendition.file) }
         rhythms = [:]
         for file in files { engine.discard(MediaID(file)) }
         driver.report(files.map { Input.ended(MediaID($0)) } + episodes.map { Input.changedEpisode($0) })
@@ -144,5 +144,5 @@ final class Tidier: ServicePart {
 
     /// Returns whether a mount has the cache file of an episode open, as the mount's lease on the file shows. The
     /// daemon may not know of the open: a mount needs no grant if the size is confirmed or the file is complete.
-    private func hasLease(on episode: RetainedEpisode) -> Bool { episode.file.map(engine.isRead) ?? false }
+    private func hasLease(on episode: RetainedEpisode) -> Bool { episode.file.map(engine.cache.hasReader) ?? false }
 }

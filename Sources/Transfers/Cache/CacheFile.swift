@@ -75,13 +75,7 @@ package final class CacheFile: Sendable {
     /// Writes all of `bytes` at `offset`. Throws the errno of `pwrite`, for example ENOSPC.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
         try withDescriptor { descriptor throws(Errno) in
-            do {
-                try descriptor.writeAll(toAbsoluteOffset: offset, bytes)
-            } catch let error as Errno {
-                throw error
-            } catch {
-                throw .ioError
-            }
+            do { try descriptor.writeAll(toAbsoluteOffset: offset, bytes) } catch { throw error as? Errno ?? .ioError }
         }
     }
 
@@ -162,20 +156,17 @@ package final class CacheFile: Sendable {
 
 extension FileDescriptor {
     /// Repeats `pread` until the buffer is full or the file ends.
-    func readFully(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+    package func readFully(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         var done = 0
         while done < buffer.count {
             let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-            let count: Int
             do {
-                count = try read(fromAbsoluteOffset: offset + Int64(done), into: rest)
-            } catch let error as Errno {
-                throw error
+                let count = try read(fromAbsoluteOffset: offset + Int64(done), into: rest)
+                if count == 0 { break }
+                done += count
             } catch {
-                throw .ioError
+                throw error as? Errno ?? .ioError
             }
-            if count == 0 { break }
-            done += count
         }
         return done
     }

@@ -21,16 +21,15 @@ struct CheckedFile {
             throw Self.defect(of: error)
         }
         var status = stat()
-        let found: CacheFileDefect?
-        if fstat(descriptor.rawValue, &status) != 0 {
-            found = .unreadable(code: errno)
-        } else if clinux_is_regular(status.st_mode) == 0 {
-            found = .notAFile
-        } else {
-            found = nil
-        }
+        let defect: CacheFileDefect? =
+            if fstat(descriptor.rawValue, &status) != 0 {
+                .unreadable(code: errno)
+            } else if clinux_is_regular(status.st_mode) == 0 {
+                .notAFile
+            } else {
+                expectation.defect(of: FileState(status), descriptor)
+            }
         state = FileState(status)
-        let defect = found ?? expectation.defect(of: state, descriptor)
         if let defect {
             try? descriptor.close()
             throw defect

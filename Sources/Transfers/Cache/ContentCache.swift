@@ -59,9 +59,7 @@ package final class ContentCache: Sendable {
     package init(directory: FilePath) throws {
         self.directory = directory
         bootID = Checkpoint.currentBootID()
-        try FileManager.default.createDirectory(
-            atPath: directory.appending("media").string, withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
+        try Self.createFolders(directory.appending("media"))
     }
 
     deinit { reserve.withLock { for blank in $0.blanks { try? blank.descriptor.close() } } }
@@ -80,11 +78,11 @@ package final class ContentCache: Sendable {
         let file = try popBlank() ?? createFile()
         do {
             if let size { try file.extend(to: size) }
+            return file
         } catch {
             unlink(file.path.string)
             throw error
         }
-        return file
     }
 
     private func createFile() throws -> CacheFile {
@@ -109,12 +107,16 @@ package final class ContentCache: Sendable {
         }.joined()
     }
 
-    /// Creates the folder that contains `path`. Folders are never removed.
-    private func createFolder(of path: FilePath) throws {
-        let folder = path.removingLastComponent().string
-        if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
+    /// Creates the folder that contains `path`, and the folders above it if a person has removed them.
+    private func createFolder(of path: FilePath) throws(Errno) {
+        let folder = path.removingLastComponent()
+        try? Self.createFolders(folder.removingLastComponent())
+        guard mkdir(folder.string, 0o700) == 0 || errno == EEXIST else { throw Errno(rawValue: errno) }
+    }
+
+    private static func createFolders(_ path: FilePath) throws {
         try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            atPath: path.string, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
     private static func createFile(at path: FilePath) throws -> FileDescriptor {
@@ -143,9 +145,8 @@ package final class ContentCache: Sendable {
 
     /// Removes the unused files that `prepare` has created, and the replaced checkpoints.
     package func removeReserve() {
-        let (blanks, spares) = reserve.withLock { reserve in
-            defer { (reserve.blanks, reserve.spares) = ([], []) }
-            return (reserve.blanks, reserve.spares)
+        let (blanks, spares) = reserve.withLock {
+            (exchange(&$0.blanks, with: []), exchange(&$0.spares, with: []))
         }
         for blank in blanks { blank.discard() }
         for spare in spares { unlink(spare.string) }
@@ -324,38 +325,33 @@ package final class ContentCache: Sendable {
     ///
     /// - Returns: `false` if a reader has a lease, or may have one; nothing was removed then.
     package func evict(_ name: String) -> Bool {
-        let descriptor: FileDescriptor
-        do {
-            descriptor = try CheckedFile(at: Self.path(of: name, in: directory), .readWrite, expecting: .file)
-                .descriptor
-        } catch let defect {
-            // Whether a reader has a lease is unknown.
-            if defect.isTransient { return false }
+        do throws(CacheFileDefect) {
+            let file = try CheckedFile(at: Self.path(of: name, in: directory), .readWrite, expecting: .file)
+            defer { try? file.descriptor.close() }
+            guard clinux_ofd_lock(file.descriptor.rawValue, Int16(F_WRLCK)) == 0 else { return false }
             remove(name)
-            return true
+        } catch {
+            // Whether a reader has a lease is unknown.
+            if error.isTransient { return false }
+            remove(name)
         }
-        defer { try? descriptor.close() }
-        guard clinux_ofd_lock(descriptor.rawValue, Int16(F_WRLCK)) == 0 else { return false }
-        remove(name)
         return true
     }
 
     /// Whether a reader has a lease on a file, or may have one. Only queries the lock. If it acquired the lock, a
     /// reader that opens the file at that moment would fail.
     package func hasReader(_ name: String) -> Bool {
-        let file: CheckedFile
-        do {
-            file = try CheckedFile(at: Self.path(of: name, in: directory), .readWrite, expecting: .file)
+        do throws(CacheFileDefect) {
+            let file = try CheckedFile(at: Self.path(of: name, in: directory), .readWrite, expecting: .file)
+            defer { try? file.descriptor.close() }
+            return clinux_ofd_is_locked(file.descriptor.rawValue) == 1
         } catch {
             return error.isTransient
         }
-        defer { try? file.descriptor.close() }
-        return clinux_ofd_is_locked(file.descriptor.rawValue) == 1
     }
 
     /// Returns the names of all cache files, for comparison with the library when the daemon starts. Also removes the
-    /// reserve, and the leftovers of a killed process: temporary files, reserve files, and checkpoints without a cache
-    /// file.
+    /// reserve, and the leftovers of a killed process: reserve files, and checkpoints without a cache file.
     package func names() -> [String] {
         removeReserve()
         for entry in (try? FileManager.default.contentsOfDirectory(atPath: directory.string)) ?? []
@@ -363,16 +359,12 @@ package final class ContentCache: Sendable {
             unlink(directory.appending(entry).string)
         }
         let media = directory.appending("media").string
-        guard let folders = try? FileManager.default.contentsOfDirectory(atPath: media) else { return [] }
         var names: [String] = []
-        for folder in folders {
-            guard let entries = try? FileManager.default.contentsOfDirectory(atPath: media + "/" + folder) else {
-                continue
-            }
+        for folder in (try? FileManager.default.contentsOfDirectory(atPath: media)) ?? [] {
+            let entries = (try? FileManager.default.contentsOfDirectory(atPath: "\(media)/\(folder)")) ?? []
             let files = Set(entries.filter { !$0.contains(".") })
-            for entry in entries where entry.hasSuffix(".new") || entry.hasSuffix(".json") {
-                let name = String(entry.prefix { $0 != "." })
-                if entry.hasSuffix(".new") || !files.contains(name) { unlink("\(media)/\(folder)/\(entry)") }
+            for entry in entries where entry.hasSuffix(".json") && !files.contains(String(entry.dropLast(5))) {
+                unlink("\(media)/\(folder)/\(entry)")
             }
             names += files
         }
@@ -384,14 +376,12 @@ package final class ContentCache: Sendable {
 extension ContentCache {
     /// Returns the first difference between a file and the expectation; `nil` if there is none.
     package func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
-        do {
-            try CheckedFile(at: Self.path(of: name, in: directory), .readOnly, expecting: expectation).descriptor
-                .close()
+        do throws(CacheFileDefect) {
+            let file = try CheckedFile(at: Self.path(of: name, in: directory), .readOnly, expecting: expectation)
+            try? file.descriptor.close()
             return nil
-        } catch let defect as CacheFileDefect {
-            return defect
         } catch {
-            return nil
+            return error
         }
     }
 

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 package import SystemPackage
 
@@ -7,11 +6,6 @@ package struct DiskSpace: Sendable, Equatable {
     package var total: Int64
     /// The free space without the blocks reserved for root (`f_bavail`).
     package var free: Int64
-
-    package init(total: Int64, free: Int64) {
-        self.total = total
-        self.free = free
-    }
 
     /// Reads the space of the file system that contains `path`. The corresponding C function is `statvfs`.
     ///

@@ -49,7 +49,7 @@ package enum FileCopy {
                 }
                 position += Int64(wanted)
             }
-            if !isReflinked { try sync(destination) }
+            if !isReflinked, fdatasync(destination.rawValue) != 0 { throw Errno(rawValue: errno) }
             try progress(end - offset)
             offset = end
         }
@@ -79,16 +79,5 @@ package enum FileCopy {
             }
         }
         return true
-    }
-
-    private static func sync(_ descriptor: FileDescriptor) throws {
-        guard fdatasync(descriptor.rawValue) == 0 else { throw Errno(rawValue: errno) }
-    }
-
-    /// Computes the SHA-256 of a whole file, in lower-case hexadecimal. `progress` is called as by `copy`.
-    package static func sha256(
-        of descriptor: FileDescriptor, size: Int64, progress: (Int64) -> Void = { _ in }
-    ) throws -> String {
-        try FileDigest.digest(.sha256, of: descriptor, size: size) { progress(Int64($0)) }
     }
 }

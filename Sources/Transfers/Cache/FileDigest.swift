@@ -1,9 +1,9 @@
 internal import CCrypto
 internal import Platform
-internal import SystemPackage
+package import SystemPackage
 
 /// Digests of files, computed by OpenSSL's libcrypto, which uses the processor's SHA instructions if it has them.
-enum FileDigest {
+package enum FileDigest {
     /// The size of a read in bytes: large enough to make the cost of the calls negligible, small enough to fit into the
     /// L2 cache.
     private static let bufferSize = 256 * 1024
@@ -12,9 +12,9 @@ enum FileDigest {
     /// file is shorter.
     ///
     /// - Parameter progress: Called with the number of bytes read since its previous call.
-    static func digest(
+    package static func digest(
         _ algorithm: FileHash.Algorithm, of descriptor: FileDescriptor, size: Int64,
-        progress: (Int) -> Void = { _ in }
+        progress: (Int64) -> Void = { _ in }
     ) throws(Errno) -> String {
         let digest = try RunningDigest(algorithm)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferSize, alignment: 64)
@@ -27,7 +27,7 @@ enum FileDigest {
             guard count == wanted else { throw Errno.ioError }
             try digest.append(UnsafeRawBufferPointer(part))
             offset += Int64(count)
-            progress(count)
+            progress(Int64(count))
         }
         return try digest.finish()
     }
@@ -79,12 +79,9 @@ package struct FileHash: Sendable, Hashable, CustomStringConvertible {
     package let algorithm: Algorithm
     /// The accepted digests, in lower-case hexadecimal.
     package let digests: [String]
+}
 
-    package init(_ algorithm: Algorithm, _ digests: [String]) {
-        self.algorithm = algorithm
-        self.digests = digests
-    }
-
+extension FileHash {
     /// Parses text in the form of `description`; returns `nil` for any other text.
     package init?(_ text: String) {
         var found: Algorithm?
@@ -98,7 +95,7 @@ package struct FileHash: Sendable, Hashable, CustomStringConvertible {
             digests.append(String(parts[1]))
         }
         guard let found else { return nil }
-        self.init(found, digests)
+        self.init(algorithm: found, digests: digests)
     }
 
     package var description: String { digests.map { "\(algorithm.rawValue)-\($0)" }.joined(separator: " ") }

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 internal import Platform
 package import SystemPackage
@@ -18,15 +17,9 @@ package struct FileState: Sendable, Codable, Equatable {
     package var allocated: Int64
     /// The ctime, in nanoseconds since 1970.
     package var changed: Int64
+}
 
-    init(inode: UInt64, modified: Int64, size: Int64, allocated: Int64, changed: Int64) {
-        self.inode = inode
-        self.modified = modified
-        self.size = size
-        self.allocated = allocated
-        self.changed = changed
-    }
-
+extension FileState {
     init(_ status: stat) {
         inode = UInt64(status.st_ino)
         modified = Self.nanoseconds(status.st_mtim)

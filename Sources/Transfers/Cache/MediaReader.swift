@@ -22,8 +22,7 @@ package final class MediaReader: Sendable {
     package init(
         name: String, in directory: FilePath, expecting expectation: CacheExpectation, takesLease: Bool = true
     ) throws(CacheFileDefect) {
-        let file = try CheckedFile(
-            at: ContentCache.path(of: name, in: directory), .readOnly, expecting: expectation)
+        let file = try CheckedFile(at: ContentCache.path(of: name, in: directory), .readOnly, expecting: expectation)
         (descriptor, state, queue) = (file.descriptor, file.state, nil)
         guard !takesLease || clinux_ofd_lock(descriptor.rawValue, Int16(F_RDLCK)) == 0 else {
             // An eviction holds the exclusive lock and is about to unlink the file.
@@ -72,7 +71,7 @@ package final class MediaReader: Sendable {
 
     /// Computes the SHA-256 of the whole file, in lower-case hexadecimal. `progress` is called repeatedly with the
     /// number of bytes read since its previous call.
-    package func sha256(progress: (Int) -> Void = { _ in }) throws -> String {
+    package func sha256(progress: (Int64) -> Void = { _ in }) throws -> String {
         try FileDigest.digest(.sha256, of: descriptor, size: state.size, progress: progress)
     }
 }

@@ -50,13 +50,8 @@ package struct Authorities: Sendable, Equatable {
     /// Whether there are any authorities: a non-empty bundle, or a folder with a file.
     package var isPresent: Bool {
         if Self.isUsable(bundle) { return true }
-        guard let folder, let entries = opendir(folder) else { return false }
-        defer { closedir(entries) }
-        while let entry = readdir(entries) {
-            // "." and ".." are not certificates.
-            if entry.pointee.d_name.0 != CChar(bitPattern: UInt8(ascii: ".")) { return true }
-        }
-        return false
+        // "." and ".." are not certificates.
+        return folder.flatMap(names)?.contains { !$0.hasPrefix(".") } ?? false
     }
 
     private static func isUsable(_ bundle: String?) -> Bool {

@@ -1,6 +1,4 @@
 internal import CCurl
-internal import Platform
-
 /// A field of a form (RFC 7578).
 package struct FormPart: Sendable, Equatable {
     /// The content of a field.

@@ -190,8 +190,7 @@ final class EasyHandle {
             ccurl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
             // Copied by curl (CURLOPT_COPYPOSTFIELDS(3)), which needs the size first.
             body.withUnsafeBytes {
-                _ = ccurl_set_pointer(
-                    handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+                _ = ccurl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
             }
             // For a body of more than a megabyte curl would first send Expect: 100-continue, which some servers never
             // answer.

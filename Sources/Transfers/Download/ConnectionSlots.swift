@@ -57,8 +57,7 @@ final class ConnectionSlots {
     func hostFailed(
         _ connection: DownloadConnection, _ error: TransferError, retryAfter: Duration? = nil, now: Instant
     ) {
-        pools.hostFailed(
-            connection.host, error, retryAfter: retryAfter, now: now, random: Double.random(in: 0..<1))
+        pools.hostFailed(connection.host, error, retryAfter: retryAfter, now: now, random: Double.random(in: 0..<1))
         explainWaiting(at: connection.host)
     }
 

@@ -1,5 +1,3 @@
-internal import Platform
-
 // The connections of a download and their bytes. A connection sends its request once it has one of the limited slots.
 extension Download {
     /// Performs an action that changes curl's handles or their slots. Called only by `process`.
@@ -139,9 +137,8 @@ extension Download {
     /// bytes, and the ends of exchanges.
     func process() {
         while !pending.isEmpty {
-            let actions = pending.drainActions()
-            for action in actions { performWithCurl(action) }
-            for connection in pending.drainConnections() {
+            for action in exchange(&pending.actions, with: []) { performWithCurl(action) }
+            for connection in exchange(&pending.connections, with: []) {
                 connection.isDirty = false
                 if self.connections[connection.id] === connection { process(connection) }
             }
@@ -207,9 +204,7 @@ extension Download {
     /// Writes, skips or compares a prefix of `bytes`, as the machine's step requires.
     ///
     /// - Returns: The number of processed bytes; `nil` if the connection must end.
-    func store(
-        _ bytes: UnsafeRawBufferPointer, of connection: DownloadConnection, step: DownloadMachine.Step
-    ) -> Int? {
+    func store(_ bytes: UnsafeRawBufferPointer, of connection: DownloadConnection, step: DownloadMachine.Step) -> Int? {
         guard let position = machine.position(of: connection.id), let file else { return nil }
         switch step {
         case .stop:

@@ -41,16 +41,6 @@ final class Download {
         var actions: [DownloadMachine.Action] = []
 
         var isEmpty: Bool { connections.isEmpty && actions.isEmpty }
-
-        mutating func drainActions() -> [DownloadMachine.Action] {
-            defer { actions = [] }
-            return actions
-        }
-
-        mutating func drainConnections() -> [DownloadConnection] {
-            defer { connections = [] }
-            return connections
-        }
     }
 
     /// The last reports to the owner (the receiver of `TransferEvent`s), and those that are due.

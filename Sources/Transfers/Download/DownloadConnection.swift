@@ -84,8 +84,7 @@ final class DownloadConnection: EasyHandleReceiver {
     @discardableResult
     func findContent(_ head: ResponseHead? = nil) -> BodyContent? {
         if content == nil {
-            content = BodyContent(
-                buffer.bytes, isWhole: ending != nil, searches: head?.doubt == .strong)
+            content = BodyContent(buffer.bytes, isWhole: ending != nil, searches: head?.doubt == .strong)
         }
         return content
     }

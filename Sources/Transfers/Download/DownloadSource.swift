@@ -29,7 +29,7 @@ package struct DownloadSource: Sendable {
     /// The name of this generation's cache file; `nil` if there is none.
     package var file: String?
     /// The expected content; anything else is an error.
-    package var expects: ContentExpectation
+    package var expects = ContentExpectation.media
     /// The User-Agent, overriding the engine's.
     package var userAgent: String?
     /// The address space (internet, local network or this computer) of the feed that contains the addresses. None of
@@ -41,32 +41,20 @@ package struct DownloadSource: Sendable {
     /// none.
     package var rateLimit: Int64?
     /// Whether a task exists that a person or a client has suspended.
-    package var isSuspended: Bool
+    package var isSuspended = false
     /// The priority of the task.
-    package var priority: TransferPriority
+    package var priority = TransferPriority.asked
     /// The reason why there is no space for the whole file yet; `nil` if there is space. See
     /// `TransferEngine.setAwaitsSpace`.
     package var awaitsSpace: TransferError?
     /// Whether the owner knows that the cache file is complete. If it does not, and the file is complete, the engine
     /// sends `TransferEvent.completed` again.
-    package var isComplete: Bool
+    package var isComplete = false
 
-    package init(
-        key: MediaID, url: String, generation: Int, confirmedSize: Int64? = nil, file: String? = nil,
-        expects: ContentExpectation = .media, userAgent: String? = nil, isSuspended: Bool = false,
-        priority: TransferPriority = .asked, rateLimit: Int64? = nil, isComplete: Bool = false
-    ) {
+    package init(key: MediaID, url: String, generation: Int) {
         self.key = key
         locations = [Location(url: url)]
         self.generation = generation
-        self.confirmedSize = confirmedSize
-        self.file = file
-        self.expects = expects
-        self.userAgent = userAgent
-        self.rateLimit = rateLimit
-        self.isSuspended = isSuspended
-        self.priority = priority
-        self.isComplete = isComplete
     }
 
     /// The first address.

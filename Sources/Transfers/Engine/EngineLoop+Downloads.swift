@@ -26,17 +26,13 @@ extension EngineLoop {
     /// tenth of a millisecond, and a reader's request takes several iterations.
     private static let loadsPerRound = 2
 
-    /// Changes a task, loading its download if necessary. Nobody waits for the result, so that the change may be
-    /// delayed; it precedes all later ones of the same download.
-    func changeTask(_ key: MediaID, load: @escaping TransferEngine.Loader, _ change: @escaping (Download) -> Void) {
-        if let download = downloads[key] { return change(download) }
-        downloads.addRequest(key, load, change)
-    }
-
-    /// Changes the task of a download that is loaded, or that has been requested.
-    func changeTask(_ key: MediaID, _ change: @escaping (Download) -> Void) {
-        if let download = downloads[key] { return change(download) }
-        downloads.addRequest(key, nil, change)
+    /// Changes a task. Nobody waits for the result, so that the change may be delayed; it precedes all later ones of
+    /// the same download.
+    ///
+    /// - Parameter load: Loads the download if necessary; without it, the change applies only to a download that is
+    ///   loaded, or that has been requested.
+    func changeTask(_ key: MediaID, load: TransferEngine.Loader? = nil, _ change: @escaping (Download) -> Void) {
+        if let download = downloads[key] { change(download) } else { downloads.addRequest(key, load, change) }
     }
 
     /// Cancels a task.
@@ -161,14 +157,12 @@ struct Downloads {
 
     /// Examines the downloads again that only waited for the owner to process their events.
     mutating func markUnacknowledged() {
-        for download in unacknowledged { markChanged(download) }
-        unacknowledged = []
+        for download in exchange(&unacknowledged, with: []) { markChanged(download) }
     }
 
     /// Unloads the idle ones among the changed downloads, and updates the deadlines of the others.
     mutating func update() {
-        let changed = changed
-        self.changed = []
+        let changed = exchange(&changed, with: [])
         examined += changed.count
         for download in changed {
             download.isChanged = false
@@ -231,10 +225,7 @@ struct Downloads {
 
     var areDirty: Bool { !dirty.isEmpty }
 
-    mutating func drainDirty() -> [Download] {
-        defer { dirty = [] }
-        return dirty
-    }
+    mutating func drainDirty() -> [Download] { exchange(&dirty, with: []) }
 }
 
 // Changes of this computer's network.

@@ -6,9 +6,9 @@ extension EngineLoop {
     /// the progress of an upload in memory is more recent than `source.resumeData`.
     func upload(_ source: UploadSource) {
         if isStopping { return }
-        let upload = uploads[source.key] ?? Upload(source, engine: self)
+        let upload = uploads.table[source.key] ?? Upload(source, engine: self)
         upload.source = source
-        uploads[source.key] = upload
+        uploads.table[source.key] = upload
         upload.resume()
     }
 
@@ -21,37 +21,30 @@ extension EngineLoop {
     func releaseUploadSlot(_ upload: Upload) { uploads.releaseSlot(upload, startsNext: !isStopping)?() }
 
     func updateUploads() {
-        for upload in uploads.all { upload.updateSent() }
+        for upload in uploads.table.values { upload.updateSent() }
     }
 
     /// Performs due work.
     ///
     /// - Returns: The time of the next due work.
     func tickUploads() -> Instant? {
-        for upload in uploads.all {
+        for upload in uploads.table.values {
             if let due = upload.deadline, due <= now { upload.tick() }
         }
         uploads.removeEnded()
-        return uploads.all.compactMap(\.deadline).min()
+        return uploads.table.values.compactMap(\.deadline).min()
     }
 }
 
 /// The uploads that the engine has in memory, and the slots of their requests.
 struct Uploads {
-    private var table: [TaskID: Upload] = [:]
+    var table: [TaskID: Upload] = [:]
     private var active: Set<ObjectIdentifier> = []
     private var waiting: [(upload: Upload, start: () -> Void)] = []
 
     /// The number of concurrent upload requests. They share the uplink, which is narrow for most people; a third would
     /// only slow the first two.
     private static let slots = 2
-
-    subscript(_ key: TaskID) -> Upload? {
-        get { table[key] }
-        set { table[key] = newValue }
-    }
-
-    var all: Dictionary<TaskID, Upload>.Values { table.values }
 
     mutating func removeEnded() { for (key, upload) in table where upload.hasEnded { table[key] = nil } }
 

@@ -73,7 +73,7 @@ final class EngineLoop {
         }
         let error = Self.stopped
         for download in downloads.all { download.shutDown(error) }
-        for upload in uploads.all { upload.shutDown() }
+        for upload in uploads.table.values { upload.shutDown() }
         exchanges.failData(error)
         downloads = Downloads()
         uploads = Uploads()

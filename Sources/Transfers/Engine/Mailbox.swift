@@ -43,18 +43,14 @@ final class Mailbox: Sendable {
     func drain() -> [Work] {
         var value: eventfd_t = 0
         eventfd_read(descriptor, &value)
-        return state.withLock { state in
-            defer { state.queue = [] }
-            return state.queue
-        }
+        return state.withLock { exchange(&$0.queue, with: []) }
     }
 
     /// Closes the queue and returns the remaining closures.
     func close() -> [Work] {
         state.withLock { state in
             state.isClosed = true
-            defer { state.queue = [] }
-            return state.queue
+            return exchange(&state.queue, with: [])
         }
     }
 }

@@ -18,7 +18,8 @@ package final class TransferEngine: Sendable {
     /// may read the disk, but not use the network.
     package typealias Loader = @Sendable () throws -> DownloadSource
 
-    let cache: ContentCache
+    /// The cache files. Calls may block, on any thread.
+    package let cache: ContentCache
     let mailbox: Mailbox
     /// The last number assigned to a wait (an open or a read that is not answered yet), or to the data requests of one
     /// call.
@@ -268,20 +269,6 @@ package final class TransferEngine: Sendable {
 }
 
 extension TransferEngine {
-    /// The names of the files in the cache.
-    package var fileNames: [String] { cache.names() }
-
-    /// Returns a file's checkpoint; `nil` if it is missing or damaged. Its facts were not compared with the file.
-    ///
-    /// - Throws: A transient defect, if the checkpoint cannot be read now.
-    package func checkpoint(of name: String) throws(CacheFileDefect) -> Checkpoint? { try cache.checkpoint(of: name) }
-
-    /// Returns the first difference between a file's metadata and the expectation; `nil` if there is none. May be
-    /// called on any thread.
-    package func defect(of name: String, expecting expectation: CacheExpectation) -> CacheFileDefect? {
-        cache.defect(of: name, expecting: expectation)
-    }
-
     /// Verifies the digest of a file that should be complete, on a separate queue. If the digest matches, writes a
     /// new checkpoint.
     ///
@@ -301,17 +288,6 @@ extension TransferEngine {
 
     /// A serial queue, because reading several files at a time would not be faster.
     private static let verifying = DispatchQueue(label: "podfs.verifying", qos: .utility)
-
-    /// Removes a file. Programs that have it open can still read it.
-    package func removeFile(_ name: String) { cache.remove(name) }
-
-    /// Whether a program has a file open, or may have.
-    package func isRead(_ name: String) -> Bool { cache.hasReader(name) }
-
-    /// Removes a file that no program has open.
-    ///
-    /// - Returns: `false` if a program has it open, or may have; nothing was removed then.
-    package func evictFile(_ name: String) -> Bool { cache.evict(name) }
 }
 
 // Uploads. They are never automatic: a person has requested each.
@@ -321,18 +297,18 @@ extension TransferEngine {
     package func upload(_ source: UploadSource) { mailbox.post { $0.upload(source) } }
 
     /// Suspends an upload until `upload` is called again.
-    package func suspendUpload(_ key: TaskID) { mailbox.post { $0.uploads[key]?.suspend() } }
+    package func suspendUpload(_ key: TaskID) { mailbox.post { $0.uploads.table[key]?.suspend() } }
 
     /// Cancels an upload permanently. The bytes that the server has already stored are not deleted.
-    package func cancelUpload(_ key: TaskID) { mailbox.post { $0.uploads[key]?.cancel() } }
+    package func cancelUpload(_ key: TaskID) { mailbox.post { $0.uploads.table[key]?.cancel() } }
 
     /// Answers `UploadEvent.record`: the owner has persisted the progress, and the upload may continue.
     package func recorded(_ key: TaskID, _ id: UploadMachine.RecordID) {
-        mailbox.post { $0.uploads[key]?.recorded(id) }
+        mailbox.post { $0.uploads.table[key]?.recorded(id) }
     }
 
     /// Answers `UploadEvent.doubtful`: the owner reports whether the server has received the POST.
     package func resolveDoubt(_ key: TaskID, _ finding: UploadMachine.Finding) {
-        mailbox.post { $0.uploads[key]?.resolveDoubt(finding) }
+        mailbox.post { $0.uploads.table[key]?.resolveDoubt(finding) }
     }
 }

@@ -143,14 +143,12 @@ package struct ContentRange: Sendable, Equatable {
     package var range: Range<Int64>?
     /// The size of the file; `nil` if unknown (`*`).
     package var total: Int64?
+}
 
-    package init(range: Range<Int64>?, total: Int64?) {
-        self.range = range
-        self.total = total
-    }
-
+extension ContentRange {
     /// Parses a Content-Range field (RFC 9110 §14.4); `nil` if it is malformed.
-    package init?(text: String) {
+    init?(text: String) {
+        self.init()
         let parts = text.split(separator: " ")
         guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
         let halves = parts[1].split(separator: "/", omittingEmptySubsequences: false)

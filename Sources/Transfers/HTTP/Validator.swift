@@ -1,5 +1,3 @@
-internal import Platform
-
 /// The identity of a rendition, one version of a media file: a *strong* validator in the sense of RFC 9110 §8.8.1.
 ///
 /// Weak entity tags are not used: two bodies with the same weak tag may differ in bytes, and podfs joins bodies at byte

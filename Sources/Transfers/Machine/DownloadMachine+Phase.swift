@@ -113,14 +113,11 @@ extension DownloadMachine {
             }
         }
 
-        /// Prefers the address of the last response again.
+        /// Prefers the address of the last response, which is known since a response was accepted.
         mutating func restoreDirectAddress() {
             knowsDirect = true
             isUnreachable = false
         }
-
-        /// Records an accepted response, whose address is known now.
-        mutating func answered() { restoreDirectAddress() }
 
         /// Invalidates the address of the last response.
         mutating func clearDirectAddress() {

@@ -42,11 +42,8 @@ package struct NetworkAddress: Sendable, Hashable {
         guard bytes.count >= 8 else { return nil }
         // Linux's numbers (AF_INET, AF_INET6), and the offsets of sin_addr and sin6_addr.
         switch bytes.loadUnaligned(as: UInt16.self) {
-        case 2: self.init(ipv4: UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
-        case 10 where bytes.count >= 24:
-            self.init(
-                high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
-                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)))
+        case 2: self.init(networkBytes: UnsafeRawBufferPointer(rebasing: bytes[4..<8]))
+        case 10 where bytes.count >= 24: self.init(networkBytes: UnsafeRawBufferPointer(rebasing: bytes[8..<24]))
         default: return nil
         }
     }

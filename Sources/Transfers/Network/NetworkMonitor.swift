@@ -1,6 +1,7 @@
 internal import CCurl
 internal import CLinux
 internal import Glibc
+internal import Platform
 
 /// The kernel's reports about addresses, interfaces and routes (rtnetlink(7)), in the network namespace of the thread
 /// that creates it.
@@ -120,16 +121,5 @@ enum OpenSockets {
     }
 
     /// All descriptors of the process (proc(5)).
-    private static var descriptors: [Int32] {
-        guard let folder = opendir("/proc/self/fd") else { return [] }
-        defer { closedir(folder) }
-        var found: [Int32] = []
-        while let entry = readdir(folder) {
-            let number = withUnsafeBytes(of: entry.pointee.d_name) { name in
-                Int32(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
-            }
-            if let number { found.append(number) }
-        }
-        return found
-    }
+    private static var descriptors: [Int32] { names(inFolder: "/proc/self/fd")?.compactMap { Int32($0) } ?? [] }
 }

@@ -57,9 +57,7 @@ struct HostOutages: Sendable {
     var hosts: Dictionary<String, Outage>.Keys { outages.keys }
 
     /// Records that a host was not reached, or refused a request for now. Parameters as `RetryPolicy.pause`.
-    mutating func failed(
-        _ host: String, _ error: TransferError, retryAfter: Duration?, now: Instant, random: Double
-    ) {
+    mutating func failed(_ host: String, _ error: TransferError, retryAfter: Duration?, now: Instant, random: Double) {
         var outage = outages[host] ?? Outage(error: error)
         if outage.isClosed { return }
         outage.error = error

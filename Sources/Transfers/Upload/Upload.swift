@@ -78,7 +78,7 @@ final class Upload: EasyHandleReceiver {
 
     /// Aborts the request when the engine stops. No event is sent: the next run continues from the progress that the
     /// owner has persisted (`UploadEvent.record`).
-    func shutDown() { for case .abort(let id) in machine.shutDown() { abort(id) } }
+    func shutDown() { for case .abort(let id) in machine.suspend() { abort(id) } }
 
     /// Updates and reports the number of sent bytes. Called after curl was active.
     func updateSent() {
@@ -103,8 +103,7 @@ final class Upload: EasyHandleReceiver {
         let wasSent = handle.hasSentRequest
         abort(id)
         let error = TransferError(.failed, "the server reset the connection")
-        apply(
-            machine.lost(id, error, wasSent: wasSent, isTransient: true, now: engine.now, random: .random(in: 0..<1)))
+        apply(machine.lost(id, error, wasSent: wasSent, isTransient: true, now: engine.now, random: .random(in: 0..<1)))
     }
 
     // MARK: Requests
@@ -139,8 +138,7 @@ final class Upload: EasyHandleReceiver {
         guard let method = method(of: request) else {
             let error = TransferError(.failed, "the copy of the file to upload is missing or damaged")
             releaseExchange()
-            return apply(
-                machine.lost(id, error, wasSent: false, isTransient: false, now: engine.now, random: 0))
+            return apply(machine.lost(id, error, wasSent: false, isTransient: false, now: engine.now, random: 0))
         }
         var asked = EasyHandle.Request(
             url: request.url, userAgent: source.userAgent ?? engine.configuration.userAgent,

@@ -33,7 +33,7 @@ extension Doctor {
         for (index, item) in items.enumerated() {
             var read: Int64 = 0
             let isGood = isGood(item) { count in
-                read += Int64(count)
+                read += count
                 line.show(
                     "verifying \(ProgressText.count(index + 1, of: items.count)), \(ByteText.size(done + read)) of "
                         + "\(ByteText.size(total)): \(item.path)")
@@ -99,7 +99,7 @@ extension Doctor {
     /// if the file was just evicted, but the daemon then reports no problem with it.
     ///
     /// - Parameter progress: Called repeatedly with the number of bytes read since its previous call.
-    private func isGood(_ item: Item, progress: (Int) -> Void) -> Bool {
+    private func isGood(_ item: Item, progress: (Int64) -> Void) -> Bool {
         let state = item.rendition.fileState.flatMap(FileState.init(text:))
         guard
             let reader = try? MediaReader(

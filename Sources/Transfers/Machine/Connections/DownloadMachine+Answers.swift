@@ -54,7 +54,7 @@ extension DownloadMachine {
         case .stale:
             return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
         case .drop(let reason):
-            faults.recordMismatch()
+            faults.mismatches += 1
             return [.abort(id)]
                 + lost(id, TransferError(.unusable, reason), after: nil, now: now, random: random)
         case .atEnd(let total):
@@ -98,9 +98,7 @@ extension DownloadMachine {
     }
 
     /// Starts a new generation with the body of a response.
-    private mutating func replace(
-        _ id: ConnectionID, _ body: Connection.Body, pin: Pin, now: Instant
-    ) -> [Action] {
+    private mutating func replace(_ id: ConnectionID, _ body: Connection.Body, pin: Pin, now: Instant) -> [Action] {
         let actions = beginGeneration(keeping: id, pin: pin, now: now)
         guard failure == nil else { return actions }
         connections[id]?.compares = false
@@ -132,7 +130,7 @@ extension DownloadMachine {
             if pin?.validator != nil { rendition.distrusts = true }
         }
         if known.validator == nil { rendition.lacksValidator = true }
-        address.answered()
+        address.restoreDirectAddress()
         if offset != connection.request.offset, let stream = streamAhead(of: id) {
             // The server does not support ranges, and a stream of the whole file is already in progress.
             connections[id] = nil

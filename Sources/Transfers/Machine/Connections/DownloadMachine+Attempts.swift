@@ -26,8 +26,7 @@ extension DownloadMachine {
         ///
         /// - Returns: The time that has passed since `firstFailure`; zero if this is the first failure.
         mutating func failed(_ error: TransferError, now: Instant) -> Duration {
-            lastError = error
-            recentError = error
+            interrupted(error)
             count += 1
             let began = firstFailure ?? now
             firstFailure = began
@@ -83,15 +82,13 @@ extension DownloadMachine {
         private(set) var earlyEnd: End?
         /// The number of responses since the last new byte that did not match their request. After the second one no
         /// more ranges are requested.
-        private(set) var mismatches = 0
+        var mismatches = 0
         /// The number of new generations since the last complete file. A generation is a cache file for one rendition,
         /// the file that the server had at one time.
         var renewals = 0
 
         /// Whether ranges may be requested.
         var allowRanges: Bool { mismatches <= 1 }
-
-        mutating func recordMismatch() { mismatches += 1 }
 
         /// Records that a body ended early.
         ///

@@ -34,8 +34,6 @@ extension DownloadMachine {
             opens.removeAll { $0.id == id }
         }
 
-        mutating func close() { handles = max(0, handles - 1) }
-
         /// Grants all waiting opens. Call as soon as the head of a response has confirmed that the file exists, even if
         /// the head does not state the size.
         mutating func grantOpens() -> [Action] {
@@ -44,13 +42,11 @@ extension DownloadMachine {
         }
 
         mutating func answerOpens(_ error: TransferError?) -> [Action] {
-            defer { opens = [] }
-            return opens.map { .answerOpen($0.id, error) }
+            exchange(&opens, with: []).map { .answerOpen($0.id, error) }
         }
 
         mutating func answerReads(_ error: TransferError?) -> [Action] {
-            defer { reads = [] }
-            return reads.map { .answerRead($0.id, error) }
+            exchange(&reads, with: []).map { .answerRead($0.id, error) }
         }
 
         mutating func answerAll(_ error: TransferError) -> [Action] { answerOpens(error) + answerReads(error) }

@@ -55,7 +55,7 @@ extension DownloadMachine {
     /// Closes one open handle. If it was the last one and there is no task that may run, connections that serve no
     /// blocked reader end, among them one whose response is paused until a first read.
     package mutating func close(now: Instant) -> [Action] {
-        readers.close()
+        readers.handles = max(0, readers.handles - 1)
         guard readers.handles == 0, !filling.runsInBackground else { return [] }
         return dropUnwanted()
     }

@@ -95,10 +95,9 @@ extension UploadMachine {
             // These statuses say that the server has not processed the POST.
             return withdrawPost()
                 + scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
-        case 500...599:
-            return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
-        case 409 where repeatsPost || attempts > 0:
-            // An earlier attempt with the same key is still in progress (§2.7 of the Idempotency-Key draft).
+        // 409: an earlier attempt with the same key is still in progress (§2.7 of the Idempotency-Key draft).
+        case 500...599,
+            409 where repeatsPost || attempts > 0:
             return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return withdrawPost() + fail(Self.refusal(ofPost: head))
         }
@@ -154,8 +153,7 @@ extension UploadMachine {
             if offset == size, !namesLength { return complete() }
             return record(then: .patch(mediaURL, offset: offset))
         case 405, 501: return sendWhole(to: mediaURL)
-        case 423: return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
-        default: return failed(head, now: now, random: random)
+        default: return failed(head, orRetries: [423], now: now, random: random)
         }
     }
 
@@ -174,19 +172,15 @@ extension UploadMachine {
             recordOffset(reached)
             namesLength = false
             return reached == size ? complete() : record(then: .patch(mediaURL, offset: reached))
-        case 409, 423:
-            // 409: the server's offset differs. 423: a broken connection still holds the lock.
-            return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
-        default: return failed(head, now: now, random: random)
+        // 409: the server's offset differs. 423: a broken connection still holds the lock.
+        default: return failed(head, orRetries: [409, 423], now: now, random: random)
         }
     }
 
     private mutating func putAnswered(_ head: ResponseHead, now: Instant, random: Double) -> [Action] {
-        switch head.status {
         // 303: processed, with a description at another URL.
-        case 200...299, 303: return complete()
-        default: return failed(head, now: now, random: random)
-        }
+        if (200...299).contains(head.status) || head.status == 303 { return complete() }
+        return failed(head, now: now, random: random)
     }
 
     // MARK: -
@@ -215,12 +209,13 @@ extension UploadMachine {
         furthest = max(furthest, offset)
     }
 
-    private mutating func failed(_ head: ResponseHead, now: Instant, random: Double) -> [Action] {
-        switch head.status {
-        case 408, 425, 429, 500...599:
-            return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
-        default: return fail(Self.failure(head))
-        }
+    /// Handles a failure, which is permanent unless the status is a transient one or in `statuses`.
+    private mutating func failed(
+        _ head: ResponseHead, orRetries statuses: [Int] = [], now: Instant, random: Double
+    ) -> [Action] {
+        let isTransient = [408, 425, 429].contains(head.status) || (500...599).contains(head.status)
+        guard isTransient || statuses.contains(head.status) else { return fail(Self.failure(head)) }
+        return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
     }
 
     /// Returns whether a response names this version of tus, in Tus-Version or Tus-Resumable.

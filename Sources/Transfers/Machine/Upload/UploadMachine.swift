@@ -29,14 +29,6 @@ package struct UploadMachine: Sendable {
         case head(String)
         case patch(String, offset: Int64)
         case put(String)
-
-        /// Whether the request sends the media.
-        package var sendsBody: Bool {
-            switch self {
-            case .patch, .put: true
-            case .post, .options, .head: false
-            }
-        }
     }
 
     /// An action for the driver to perform.
@@ -209,9 +201,6 @@ package struct UploadMachine: Sendable {
         case .suspended, .failed, .recording, .doubtful, .requesting, .waiting: return halt(as: .cancelled)
         }
     }
-
-    /// Aborts the current request when the process exits; the next process resumes.
-    package mutating func shutDown() -> [Action] { suspend() }
 
     private mutating func halt(as end: State) -> [Action] {
         var actions: [Action] = []
@@ -387,9 +376,7 @@ package struct UploadResumeData: Sendable, Equatable {
     /// The number of bytes on the server, as reported over tus; 0 without tus.
     package var offset: Int64
 
-    package init(
-        step: Step = .unposted, location: String? = nil, speaksTus: Bool? = nil, offset: Int64 = 0
-    ) {
+    package init(step: Step = .unposted, location: String? = nil, speaksTus: Bool? = nil, offset: Int64 = 0) {
         self.step = step
         self.location = location
         self.speaksTus = speaksTus
