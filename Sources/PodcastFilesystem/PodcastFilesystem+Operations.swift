@@ -21,10 +21,7 @@ extension PodcastFilesystem: FilesystemOperations {
             guard let node = NodeNumber(parent),
                 let found = isOfHandle
                     ? try entry(ofHandle: node, parent: name == "..") : try behaviour(of: node).find(name)
-            else {
-                request.reply(error: .noSuchFileOrDirectory)
-                return
-            }
+            else { throw Errno.noSuchFileOrDirectory }
             if !request.reply(entry: found), let number = NodeNumber(found.node) {
                 state.withLock { $0.kernel.abandonLookup(number) }
             }
@@ -49,8 +46,7 @@ extension PodcastFilesystem: FilesystemOperations {
             guard let number = NodeNumber(node) else { throw Errno.staleNFSFileHandle }
             let behaviour = behaviour(of: number)
             guard let facts = try behaviour.facts(open: open) else { throw Errno.staleNFSFileHandle }
-            let form = behaviour.form
-            let (attributes, timeout) = attributesAndTimeout(facts, form)
+            let (attributes, timeout) = attributesAndTimeout(facts, behaviour.form)
             request.reply(attributes: attributes, timeout: timeout)
         } catch {
             request.reply(error: Self.errno(of: error))
@@ -72,20 +68,13 @@ extension PodcastFilesystem: FilesystemOperations {
     /// everything, and shells and file managers would offer operations that then fail. Opens and changes are checked by
     /// their own handlers, independently of this one.
     package func access(_ request: consuming Request, node: NodeID, mask: Int32) {
-        guard let number = NodeNumber(node) else {
-            request.reply(error: .staleNFSFileHandle)
-            return
-        }
-        if mask & W_OK != 0 {
-            request.reply(error: .readOnlyFileSystem)
-        } else if mask & X_OK != 0, behaviour(of: number).form.kind == .regular {
-            // Denied to all users including root, since no file here is a program.
-            request.reply(error: .permissionDenied)
-        } else if mask & R_OK != 0, refuses(number, to: request.caller.uid) {
-            request.reply(error: .permissionDenied)
-        } else {
-            request.replyDone()
-        }
+        guard let number = NodeNumber(node) else { return request.reply(error: .staleNFSFileHandle) }
+        if mask & W_OK != 0 { return request.reply(error: .readOnlyFileSystem) }
+        // All users including root are denied to execute a file, since no file here is a program.
+        let isDenied =
+            mask & X_OK != 0 && behaviour(of: number).form.kind == .regular
+            || mask & R_OK != 0 && refuses(number, to: request.caller.uid)
+        if isDenied { request.reply(error: .permissionDenied) } else { request.replyDone() }
     }
 
     package func statfs(_ request: consuming Request, node: NodeID) {

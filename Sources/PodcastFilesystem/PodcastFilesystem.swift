@@ -2,7 +2,6 @@ internal import Fuse
 internal import Glibc
 internal import Platform
 package import PodcastLibrary
-internal import PodcastProtocol
 internal import Synchronization
 package import SystemPackage
 internal import Transfers
@@ -97,10 +96,7 @@ package final class PodcastFilesystem: Sendable {
     package func onReady(_ action: @escaping @Sendable () -> Void) { readyAction.withLock { $0 = action } }
 
     package func initialize() {
-        let action = readyAction.withLock { action in
-            defer { action = nil }
-            return action
-        }
+        let action = readyAction.withLock { $0.take() }
         action?()
     }
 

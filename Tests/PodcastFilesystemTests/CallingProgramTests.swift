@@ -128,9 +128,9 @@ struct CallingProgramTests {
                 try? "updatedb".write(toFile: "/proc/thread-self/comm", atomically: false, encoding: .utf8)
                 let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
                 let thread = link.flatMap { $0.split(separator: "/").last.flatMap { Int32($0) } } ?? 0
-                let status = FileManager.default.contents(atPath: "/proc/\(thread)/status") ?? Data()
+                let status = (try? String(contentsOfFile: "/proc/\(thread)/status", encoding: .utf8)) ?? ""
                 continuation.resume(
-                    returning: (CallingProgram(thread: thread), CallingProgram.leader(status: Array(status))))
+                    returning: (CallingProgram(thread: thread), CallingProgram.leader(status: status)))
             }
         }
         #expect(found.0 == own && found.1 == getpid())

@@ -19,13 +19,7 @@ import Transfers
             ["Show", "2026-01-01 Episode 1.mp3"], ["Show", ".feed.json"],
         ]
         for path in paths {
-            var node = NodeID.root
-            for name in path {
-                guard case .entry(let entry)? = mounted.lookup(name, in: node) else {
-                    throw Mounted.MissingEntry(name: name)
-                }
-                node = entry.node
-            }
+            let node = try mounted.node(at: path)
             guard case .entry(let same)? = mounted.lookup(".", in: node) else {
                 Issue.record("\(path) is not found by its id")
                 continue

@@ -38,6 +38,13 @@ final class FakeDaemon: Sendable {
         }
     }
 
+    /// Creates a daemon that answers each open with `grant`, and nothing else.
+    convenience init(_ paths: InstallationPaths, granting grant: Grant) throws {
+        try self.init(paths) { daemon, frame in
+            if frame.kind == .open { daemon.answer(frame, grant) }
+        }
+    }
+
     /// Writes the PID file, as a daemon does once it listens. A mount that is not connected to a daemon watches for
     /// this file.
     func writePIDFile() throws {

@@ -64,10 +64,7 @@ extension OpeningTests {
     @Test func theSizeOfTheOldFileIsNotUsedForTheNew() async throws {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe(length: 111_111)
-        let granted = grant(total: 400_000)
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
-            if frame.kind == .open { daemon.answer(frame, granted) }
-        }
+        let daemon = try FakeDaemon(mounted.paths, granting: grant(total: 400_000))
         try await mounted.connect()
         let node = try node(mounted)
         let id = try mounted.episode().id
@@ -90,10 +87,7 @@ extension OpeningTests {
     func aSizeIsPushedAgainAfterADifferentReply(lists: Bool) async throws {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe(length: 111_111)
-        let granted = grant(total: 400_000)
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
-            if frame.kind == .open { daemon.answer(frame, granted) }
-        }
+        let daemon = try FakeDaemon(mounted.paths, granting: grant(total: 400_000))
         try await mounted.connect()
         let node = try node(mounted)
         mounted.release(node, try await mounted.open(node).handle())
@@ -178,10 +172,7 @@ extension OpeningTests {
     @Test func anOpenThatFindsANewRenditionIsStale() async throws {
         let mounted = try Mounted()
         let podcast = try mounted.subscribe()
-        let granted = grant(total: 5, generation: 2)
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
-            if frame.kind == .open { daemon.answer(frame, granted) }
-        }
+        let daemon = try FakeDaemon(mounted.paths, granting: grant(total: 5, generation: 2))
         try await mounted.connect()
         #expect(try await mounted.open(try node(mounted)).answered() == .error(.staleNFSFileHandle))
         // The daemon has counted the open, so the mount sends a close.
@@ -196,10 +187,7 @@ extension OpeningTests {
     @Test func anOpenWhoseReplyIsRejectedIsClosed() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
-        let granted = grant(total: 400_000)
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
-            if frame.kind == .open { daemon.answer(frame, granted) }
-        }
+        let daemon = try FakeDaemon(mounted.paths, granting: grant(total: 400_000))
         try await mounted.connect()
         let node = try node(mounted)
         let reply = mounted.request(refusing: true) { mounted.filesystem.open($0, node: node, flags: O_RDONLY) }

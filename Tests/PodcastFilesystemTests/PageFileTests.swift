@@ -14,13 +14,7 @@ struct PageFileTests {
     init() throws { mounted = try Mounted() }
 
     private func content(_ path: String...) async throws -> String {
-        var node = NodeID.root
-        for name in path {
-            guard case .entry(let entry)? = mounted.lookup(name, in: node) else {
-                throw Mounted.MissingEntry(name: name)
-            }
-            node = entry.node
-        }
+        let node = try mounted.node(at: path)
         let told = try #require(mounted.attributes(node)?.size)
         let handle = try await mounted.open(node).handle()
         defer { mounted.release(node, handle) }

@@ -28,15 +28,8 @@ struct ShowFileTests {
     }
 
     private func content(_ path: String..., uid: UInt32 = 1_000) async throws -> String {
-        var node = NodeID.root
-        for name in path {
-            guard case .entry(let entry)? = mounted.lookup(name, in: node) else {
-                throw Mounted.MissingEntry(name: name)
-            }
-            node = entry.node
-        }
-        let target = node
-        let reply = mounted.request(uid: uid) { mounted.filesystem.open($0, node: target, flags: 0) }
+        let node = try mounted.node(at: path)
+        let reply = mounted.request(uid: uid) { mounted.filesystem.open($0, node: node, flags: 0) }
         let handle = try await reply.handle()
         defer { mounted.release(node, handle) }
         let size = try #require(mounted.attributes(node, handle: handle)?.size)
@@ -47,13 +40,7 @@ struct ShowFileTests {
     }
 
     private func names(_ path: String...) throws -> [String] {
-        var node = NodeID.root
-        for name in path {
-            guard case .entry(let entry)? = mounted.lookup(name, in: node) else {
-                throw Mounted.MissingEntry(name: name)
-            }
-            node = entry.node
-        }
+        let node = try mounted.node(at: path)
         return try #require(mounted.list(node, try mounted.opendir(node))).dropFirst(2).map(\.name)
     }
 

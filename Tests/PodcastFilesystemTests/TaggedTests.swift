@@ -73,7 +73,7 @@ import Transfers
     }
 
     @Test func anyOffsetCanBeReadBehindALargeTag() {
-        let tag = ReplacementTag([UInt8](repeating: 0, count: 100), picture: nil, skipped: 5_000)
+        let tag = ReplacementTag(content: GeneratedContent([UInt8](repeating: 0, count: 100)), skipped: 5_000)
         let last = tag.split((.max - 1)..<(.max))
         #expect(last.tag.isEmpty && last.original.isEmpty)
         let across = tag.split(90..<110)

@@ -96,11 +96,7 @@ package final class DaemonLink: Sendable {
         let (requests, connection) = state.withLock { state in
             state.isEnded = true
             state.observer = nil
-            defer {
-                state.requests = [:]
-                state.connection = nil
-            }
-            return (state.requests, state.connection)
+            return (exchange(&state.requests, with: [:]), state.connection.take())
         }
         watch.stop()
         connection?.close()
@@ -250,8 +246,7 @@ package final class DaemonLink: Sendable {
                 let retries = state.failedAttempts < Self.maxFailedAttempts || wasConnectedRecently
                 if retries, !state.requests.isEmpty { return nil }
                 state.failedAttempts = 0
-                defer { state.requests = [:] }
-                return state.requests
+                return exchange(&state.requests, with: [:])
             }
             guard let requests else {
                 connectSoon(startsDaemon: true)

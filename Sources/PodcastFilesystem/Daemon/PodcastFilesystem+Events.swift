@@ -21,11 +21,7 @@ extension PodcastFilesystem {
         eventTimes.withLock { $0.moment = now }
         live.apply(event)
         // Progress events are frequent and change no name.
-        send(
-            state.withLock { state in
-                state.kernel.changes.add()
-                return event.kind == .progress ? [] : state.kernel.namesChanged()
-            })
+        recordChange(ofNames: event.kind != .progress)
         let changesPages = event.kind == .library || event.kind == .completed
         if event.kind != .progress { refreshViews() }
         if let episode = event.episode {
@@ -60,6 +56,14 @@ extension PodcastFilesystem {
         }
     }
 
+    private func recordChange(ofNames isOfNames: Bool) {
+        send(
+            state.withLock { state in
+                state.kernel.changes.add()
+                return isOfNames ? state.kernel.namesChanged() : []
+            })
+    }
+
     private func invalidate(_ place: Library.EpisodePlace, isRenamed: Bool) {
         let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
         let isPending = state.withLock { $0.kernel.grants.isPending(number) }
@@ -72,10 +76,7 @@ extension PodcastFilesystem {
     private func invalidateEpisodes(of show: ShowID, at moment: Int64) {
         // The changes since the last event of the show suffice, because the daemon reports a change after making it,
         // and reports the changes of one show in order.
-        let since = eventTimes.withLock { eventTimes in
-            defer { eventTimes.shows[show] = moment }
-            return eventTimes.shows[show] ?? started - 1
-        }
+        let since = eventTimes.withLock { $0.shows.updateValue(moment, forKey: show) } ?? started - 1
         invalidateAll((try? library.places(of: show, changedSince: since)) ?? [])
     }
 
@@ -92,26 +93,16 @@ extension PodcastFilesystem {
     /// event.
     func connected(_ tasks: [TaskInfo]) {
         live.replace(with: tasks)
-        let since = eventTimes.withLock { eventTimes in
-            defer { eventTimes.moment = now }
-            return eventTimes.moment
-        }
+        let since = eventTimes.withLock { exchange(&$0.moment, with: now) }
         guard since > 0 else { return }
-        send(
-            state.withLock { state in
-                state.kernel.changes.add()
-                return state.kernel.namesChanged()
-            })
+        recordChange(ofNames: true)
         // A second of overlap, since the library's times are whole seconds.
         let places = (try? library.places(changedSince: since - 1)) ?? []
         invalidateAll(places)
         var shows = Set(places.map(\.podcast))
         let folders = (try? library.folders()) ?? []
         // The former names of shows that were renamed or removed meanwhile. The library does not store these names.
-        let lastNames = lastFolderNames.withLock { names in
-            defer { names = [] }
-            return names
-        }
+        let lastNames = lastFolderNames.withLock { exchange(&$0, with: []) }
         for name in lastNames.subtracting(folders.map(\.name)) { send([.entry(parent: .root, name: name)]) }
         for folder in folders where folder.changed >= since - 1 {
             send([.entry(parent: .root, name: folder.name)])

@@ -1,9 +1,11 @@
 internal import Fuse
 internal import Glibc
+internal import Platform
 internal import PodcastLibrary
+internal import PodcastPages
 internal import PodcastProtocol
+internal import Synchronization
 internal import SystemPackage
-internal import Transfers
 
 /// Art or a transcript on a server. It is listed if the feed names it, and the daemon fetches it when it is opened.
 /// Until then its size is an estimate, not 0, because programs that trust the size in a listing (Samba, media servers)
@@ -50,7 +52,7 @@ struct FolderIconFile: GeneratedFile {
             return nil
         }
         let text = "[Desktop Entry]\nIcon=./\(cover)\n"
-        return Rendering(GeneratedContent(Array(text.utf8)), modified: show.changed, changed: show.changed)
+        return Rendering(content: GeneratedContent(Array(text.utf8)), modified: show.changed, changed: show.changed)
     }
 }
 
@@ -106,28 +108,25 @@ extension PodcastFilesystem {
     func assetItems(of show: ShowID, _ entries: [EpisodeEntry]) throws -> [FolderSnapshot.Item] {
         guard let podcast = try library.podcast(id: show) else { return [] }
         let cached = cachedAssets()
-        func item(_ number: NodeNumber, _ name: String, _ modified: Int64, _ changed: Int64) -> FolderSnapshot.Item {
-            let file = number.kind.asset?.fileName(number.row) ?? ""
-            let size = cached.contains(file) ? cachedSize(file) : nil
-            var facts = NodeFacts(
-                number, size: size ?? number.kind.asset?.estimatedSize ?? 0, modified: modified, changed: changed)
-            if size == nil { facts.blocks = 1 }
-            return FolderSnapshot.Item(name: name, facts: facts)
-        }
         var items: [FolderSnapshot.Item] = []
         // Without attributes, with which the kernel would cache the name.
         if let name = podcast.coverName {
             items.append(FolderSnapshot.Item(name: name, bare: NodeNumber(kind: .cover, row: show)))
         }
         if podcast.cover != nil {
-            items.append(
-                FolderSnapshot.Item(name: FolderIconFile.name, bare: NodeNumber(kind: .folderIcon, row: show)))
+            items.append(FolderSnapshot.Item(name: FolderIconFile.name, bare: NodeNumber(kind: .folderIcon, row: show)))
         }
         let sidecars = Sidecar.all.filter { $0.folder == .show }
         for entry in entries where !entry.sidecars.isEmpty {
             for sidecar in sidecars where sidecar.isOffered(by: entry) {
-                let number = NodeNumber(kind: sidecar.kind, row: entry.id)
-                items.append(item(number, sidecar.name(of: entry.name), entry.modified, entry.changed))
+                guard let asset = sidecar.kind.asset else { continue }
+                let file = asset.fileName(entry.id.rawValue)
+                let size = cached.contains(file) ? cachedSize(file) : nil
+                var facts = NodeFacts(
+                    NodeNumber(kind: sidecar.kind, row: entry.id), size: size ?? asset.estimatedSize,
+                    modified: entry.modified, changed: entry.changed)
+                if size == nil { facts.blocks = 1 }
+                items.append(FolderSnapshot.Item(name: sidecar.name(of: entry.name), facts: facts))
             }
         }
         return items
@@ -145,28 +144,39 @@ extension PodcastFilesystem {
     /// Returns the cached content of an asset; empty content with an estimated size if it is not cached.
     func rendering(_ asset: AssetKind, _ row: Int64, modified: Int64, changed: Int64) -> Rendering {
         let content = GeneratedContent.file(options.assets.appending(asset.fileName(row)))
-        var rendering = Rendering(content ?? GeneratedContent([]), modified: modified, changed: changed)
+        var rendering = Rendering(content: content ?? GeneratedContent([]), modified: modified, changed: changed)
         if content == nil { rendering.estimate = asset.estimatedSize }
         return rendering
     }
 
     /// Returns the names of all files in the assets folder.
-    func cachedAssets() -> Set<String> {
-        guard let folder = Glibc.opendir(options.assets.string) else { return [] }
-        defer { closedir(folder) }
-        var names: Set<String> = []
-        while let entry = Glibc.readdir(folder) {
-            names.insert(
-                withUnsafePointer(to: entry.pointee.d_name) { name in
-                    name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                })
-        }
-        return names
-    }
+    func cachedAssets() -> Set<String> { Set(names(inFolder: options.assets.string) ?? []) }
 
     private func cachedSize(_ name: String) -> Int64? {
         var status = stat()
         guard stat(options.assets.appending(name).string, &status) == 0 else { return nil }
         return Int64(status.st_size)
+    }
+}
+
+/// The reasons of the last failed opens of art, transcripts, chapters and streams, for which the library has no column.
+final class AssetFailures: Sendable {
+    private let reasons = Mutex<[NodeNumber: String]>([:])
+
+    /// The maximum number of stored reasons. A reason beyond it replaces all the others, which are stored again when
+    /// the next open of their asset fails.
+    private static let capacity = 1_000
+
+    func set(_ reason: String?, of number: NodeNumber) {
+        reasons.withLock { reasons in
+            if reasons.count >= Self.capacity, reason != nil { reasons = [:] }
+            reasons[number] = reason
+        }
+    }
+
+    /// Returns the extended attributes of an asset or stream: the reason of its last failed open, if no later one has
+    /// succeeded.
+    func attributes(of number: NodeNumber) -> [(String, String)] {
+        reasons.withLock { $0[number] }.map { [("user.podfs.error", PlainText.oneLine($0))] } ?? []
     }
 }

@@ -3,7 +3,6 @@ internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import SystemPackage
-internal import Transfers
 
 /// An episode's chapters, from the first source that has any: the file to which the feed refers (`podcast:chapters`),
 /// the feed itself, times in the notes, or the media file, in which the daemon looks for them once it is completely
@@ -18,11 +17,12 @@ struct ChaptersFile: GeneratedFile {
         guard let episode = try mount.library.episode(id: node.episode) else { return nil }
         let extras = try mount.library.extras(of: episode.id)
         if extras.chaptersURL != nil {
-            let asset = mount.rendering(
-                .chapters, node.row, modified: episode.modified, changed: episode.changed)
+            let asset = mount.rendering(.chapters, node.row, modified: episode.modified, changed: episode.changed)
             if asset.content.size > 0 || extras.chapters.isEmpty { return asset }
         }
-        return content(episode, extras).map { rendering($0, episode) }
+        return content(episode, extras).map {
+            Rendering(content: $0, modified: episode.modified, changed: episode.changed)
+        }
     }
 
     func opening(by caller: Caller, flags: Int32) throws -> Opening {
@@ -41,10 +41,6 @@ struct ChaptersFile: GeneratedFile {
     }
 
     func extendedAttributes() throws -> [(String, String)] { mount.assetFailures.attributes(of: node) }
-
-    private func rendering(_ content: GeneratedContent, _ episode: Episode) -> Rendering {
-        Rendering(content, modified: episode.modified, changed: episode.changed)
-    }
 
     private func content(_ episode: Episode, _ extras: EpisodeExtras) -> GeneratedContent? {
         guard !extras.chapters.isEmpty else { return nil }

@@ -26,11 +26,6 @@ enum FixedFile: Int64, CaseIterable, Sendable {
         }
     }
 
-    init?(name: String) {
-        guard let file = Self.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else { return nil }
-        self = file
-    }
-
     var number: NodeNumber { NodeNumber(kind: .fixed, row: rawValue) }
 
     fileprivate func content(_ mount: PodcastFilesystem) throws -> GeneratedContent {
@@ -54,31 +49,14 @@ enum FixedFile: Int64, CaseIterable, Sendable {
     }
 }
 
-extension NodeForm {
-    /// The form (permissions and cache timeouts) of files that change without an event. The kernel must not cache their
-    /// attributes.
-    static let changing: NodeForm = {
-        var form = NodeForm.file
-        (form.attributeTimeout, form.pushesSize) = (0, false)
-        return form
-    }()
-}
-
 /// A generated file in the root.
 struct RootFile: GeneratedFile {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The form of empty files, which never change.
-    private static let constant: NodeForm = {
-        var form = NodeForm.file
-        form.pushesSize = false
-        return form
-    }()
-
     var form: NodeForm {
         switch FixedFile(rawValue: node.row) {
-        case .noMedia, .trackerIgnore: Self.constant
+        case .noMedia, .trackerIgnore: .file
         default: .changing
         }
     }
@@ -98,7 +76,7 @@ struct RootFile: GeneratedFile {
         guard let file = FixedFile(rawValue: node.row) else { return nil }
         let content = try content ?? file.content(mount)
         let moment = file.moment(mount)
-        return Rendering(content, modified: moment, changed: moment)
+        return Rendering(content: content, modified: moment, changed: moment)
     }
 }
 

@@ -1,34 +1,44 @@
 internal import Glibc
 internal import SystemPackage
+internal import Transfers
 
 /// The content of a generated file when it was opened: bytes in memory, optionally followed by a file on disk from an
 /// offset to its end, or by empty lines.
 ///
 /// The file on disk is only replaced, never modified, so the descriptor refers to the opened version.
 final class GeneratedContent: Sendable {
+    /// The file on disk, which stays open as long as a content refers to it.
+    private final class Tail: Sendable {
+        let descriptor: FileDescriptor
+
+        init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
+
+        deinit { try? descriptor.close() }
+    }
+
     private let head: [UInt8]
-    private let tail: FileDescriptor?
+    private let tail: Tail?
     /// The number of bytes skipped at the start of the file on disk.
     private let skipped: Int64
     /// The total size in bytes.
     let size: Int64
 
-    /// - Parameter minimum: The size in bytes to which empty lines fill the content, if it is shorter.
-    init(_ bytes: [UInt8], filledTo minimum: Int = 0) {
-        head = bytes
-        tail = nil
-        skipped = 0
-        size = Int64(max(bytes.count, minimum))
-    }
-
-    private init(head: [UInt8], tail: FileDescriptor, skipped: Int64, size: Int64) {
+    private init(head: [UInt8], tail: Tail?, skipped: Int64, size: Int64) {
         self.head = head
         self.tail = tail
         self.skipped = skipped
         self.size = size
     }
 
-    deinit { try? tail?.close() }
+    /// - Parameter minimum: The size in bytes to which empty lines fill the content, if it is shorter.
+    convenience init(_ bytes: [UInt8], filledTo minimum: Int = 0) {
+        self.init(head: bytes, tail: nil, skipped: 0, size: Int64(max(bytes.count, minimum)))
+    }
+
+    /// Returns `bytes` followed by this content.
+    func preceded(by bytes: [UInt8]) -> GeneratedContent {
+        GeneratedContent(head: bytes + head, tail: tail, skipped: skipped, size: Int64(bytes.count) + size)
+    }
 
     /// Returns `head` followed by the file at `path` from offset `skipping` on; `nil` if there is no such regular file,
     /// or it has fewer than `skipping` bytes.
@@ -37,16 +47,13 @@ final class GeneratedContent: Sendable {
             let descriptor = try? FileDescriptor.open(
                 path, .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])
         else { return nil }
+        let tail = Tail(descriptor)
         var status = stat()
         guard fstat(descriptor.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
             Int64(status.st_size) >= skipping
-        else {
-            try? descriptor.close()
-            return nil
-        }
-        let size = Int64(status.st_size)
+        else { return nil }
         return GeneratedContent(
-            head: head, tail: descriptor, skipped: skipping, size: Int64(head.count) + size - skipping)
+            head: head, tail: tail, skipped: skipping, size: Int64(head.count) + Int64(status.st_size) - skipping)
     }
 
     /// Fills the buffer with the bytes from `offset` on, and returns their number. The whole range must be within
@@ -59,24 +66,23 @@ final class GeneratedContent: Sendable {
             buffer.copyBytes(from: part)
             count = part.count
         }
-        guard let tail else {
-            UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(
-                as: UInt8.self, repeating: UInt8(ascii: "\n"))
-            return buffer.count
-        }
-        while count < buffer.count {
-            let fileOffset = offset + Int64(count) - Int64(head.count) + skipped
-            let got: Int
-            do {
-                got = try tail.read(
-                    fromAbsoluteOffset: fileOffset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
-            } catch {
-                throw error as? Errno ?? .ioError
-            }
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+        if let tail {
+            let fileOffset = offset + Int64(count - head.count) + skipped
             // The file cannot have become shorter.
-            guard got > 0 else { throw .ioError }
-            count += got
+            guard try tail.descriptor.readFully(into: rest, at: fileOffset) == rest.count else { throw .ioError }
+        } else {
+            rest.initializeMemory(as: UInt8.self, repeating: UInt8(ascii: "\n"))
         }
-        return count
+        return buffer.count
+    }
+
+    /// All bytes.
+    var bytes: [UInt8] {
+        get throws {
+            try [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
+                count = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+            }
+        }
     }
 }

@@ -3,7 +3,6 @@ internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import SystemPackage
-internal import Transfers
 
 /// The content of a generated file and its times. Rendered when the file is accessed, never for a listing.
 struct Rendering {
@@ -14,12 +13,6 @@ struct Rendering {
     var changed: Int64
     /// The size to report while the content is not fetched yet; `nil` for the content's own size.
     var estimate: Int64?
-
-    init(_ content: GeneratedContent, modified: Int64, changed: Int64) {
-        self.content = content
-        self.modified = modified
-        self.changed = changed
-    }
 }
 
 /// A file whose content is rendered on access.
@@ -84,7 +77,7 @@ extension FilledFile {
     func render() throws -> Rendering? {
         guard let totals = try mount.library.totals(of: node.show), let bytes = try bytes(totals) else { return nil }
         return Rendering(
-            GeneratedContent(bytes, filledTo: Self.size(of: totals)), modified: Self.modified(of: totals),
+            content: GeneratedContent(bytes, filledTo: Self.size(of: totals)), modified: Self.modified(of: totals),
             changed: totals.changed)
     }
 }
@@ -121,7 +114,7 @@ struct NotesFile: GeneratedFile {
             let show = try mount.library.podcast(id: episode.podcast)
         else { return nil }
         let page = NotesPage(episode, notes: notes, show: show)
-        return Rendering(GeneratedContent(page.bytes), modified: episode.modified, changed: episode.changed)
+        return Rendering(content: GeneratedContent(page.bytes), modified: episode.modified, changed: episode.changed)
     }
 }
 

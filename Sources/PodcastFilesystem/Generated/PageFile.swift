@@ -3,7 +3,6 @@ internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import SystemPackage
-internal import Transfers
 
 /// The web page of a show: `index.html` in its folder.
 struct PageFile: FilledFile {
@@ -49,9 +48,6 @@ extension PodcastFilesystem {
         guard let content = GeneratedContent.file(options.assets.appending(name)),
             content.size <= Self.chaptersLimit
         else { return [] }
-        let bytes = try? [UInt8](unsafeUninitializedCapacity: Int(content.size)) { buffer, count in
-            count = try content.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
-        }
-        return ChapterList.chapters(of: bytes ?? [], limit: limit)
+        return ChapterList.chapters(of: (try? content.bytes) ?? [], limit: limit)
     }
 }

@@ -32,18 +32,9 @@ struct Sidecar: Sendable {
     /// The form of sidecar files. The kernel caches their attributes for only a minute, because a refresh may change
     /// the sidecars of many episodes, and the daemon then reports only that the show has changed. Opening a sidecar
     /// updates its attributes.
-    static let form: NodeForm = {
-        var form = NodeForm.file
-        form.attributeTimeout = 60
-        return form
-    }()
-
+    static let form = NodeForm(kind: .regular, permissions: 0o444, attributeTimeout: 60)
     /// The form of a folder that belongs to one episode, such as the folder of its alternates.
-    static let folderForm: NodeForm = {
-        var form = NodeForm.folder
-        form.attributeTimeout = 60
-        return form
-    }()
+    static let folderForm = NodeForm(kind: .directory, permissions: 0o555, links: 2, attributeTimeout: 60)
 
     func isOffered(by entry: EpisodeEntry) -> Bool { !offered.isDisjoint(with: entry.sidecars) }
 

@@ -83,7 +83,8 @@ extension PodcastFilesystem {
         let (change, accesses) = state.withLock { ($0.kernel.changes.last, $0.kernel.accessTimes.changes) }
         return DirectoryCaches.Basis(
             folder: number, library: try library.changeCounter(), change: change, accesses: accesses,
-            feeds: .init(of: options.feeds), assets: .init(of: options.assets))
+            feeds: DirectoryCaches.Basis.moment(of: options.feeds),
+            assets: DirectoryCaches.Basis.moment(of: options.assets))
     }
 
     package func readdir(_ request: consuming Request, node: NodeID, page: DirectoryPage) {

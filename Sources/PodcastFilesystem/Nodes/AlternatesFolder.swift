@@ -1,6 +1,5 @@
 internal import Fuse
 internal import PodcastLibrary
-internal import Transfers
 
 /// The folder of one episode in a show's `.alternates`. It contains a file for each further encoding of the episode
 /// that the feed offers.

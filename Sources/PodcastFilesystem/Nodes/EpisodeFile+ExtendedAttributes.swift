@@ -56,9 +56,7 @@ extension EpisodeFile {
         return try mount.library.episode(id: mount.library.mainEpisode(of: episode.id)) ?? episode
     }
 
-    private func addState(
-        of episode: Episode, _ task: LiveTasks.Task?, to values: inout AttributeList
-    ) {
+    private func addState(of episode: Episode, _ task: LiveTasks.Task?, to values: inout AttributeList) {
         let retryError = mount.live.retryError(of: episode.id)
         // If there is a task, only its own error is reported. If the task has failed without an error, the error
         // recorded for the download is reported instead.

@@ -13,9 +13,7 @@ struct EpisodeFile: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    var form: NodeForm {
-        NodeForm(kind: .regular, permissions: 0o444, blockSize: 128 * 1024)
-    }
+    var form: NodeForm { NodeForm(kind: .regular, permissions: 0o444, blockSize: 128 * 1024) }
 
     func facts(open: OpenFile?) throws -> NodeFacts? {
         guard let entry = try mount.library.entry(id: node.episode) else { return nil }
@@ -125,8 +123,7 @@ extension PodcastFilesystem {
         let (entry, accessed) = state.withLock { state in
             (state.kernel.grants.applied(to: row), state.kernel.accessTimes[row.id])
         }
-        var facts = NodeFacts(
-            NodeNumber(entry), size: entry.size, modified: entry.modified, changed: entry.changed)
+        var facts = NodeFacts(NodeNumber(entry), size: entry.size, modified: entry.modified, changed: entry.changed)
         var cached = entry.cachedBytes
         if let task, task.generation ?? entry.generation == entry.generation {
             cached = max(cached, task.info.received)

@@ -1,10 +1,10 @@
 internal import Fuse
-internal import PodcastLibrary
 internal import PodcastProtocol
 internal import SystemPackage
 
 /// The behavior of one node. Every kind of node has an implementation. The defaults in the extension below are those
-/// of a regular file without extended attributes, except that of `opening`, which rejects the open of a folder or link.
+/// of a regular file without extended attributes, except those of `opening`, which rejects the open of a folder or
+/// link, and of `facts`, which are those of a folder without a time of its own.
 ///
 /// A function returns `nil` if the node, name or attribute does not exist (any more). A thrown error is sent to the
 /// kernel as the reply.
@@ -55,6 +55,8 @@ protocol NodeBehaviour {
 
 extension NodeBehaviour {
     var form: NodeForm { .file }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? { NodeFacts(fixed: node, of: mount) }
 
     var parent: NodeNumber { .root }
 

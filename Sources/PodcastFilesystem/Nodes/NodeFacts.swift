@@ -61,6 +61,8 @@ struct NodeForm: Sendable {
     static let file = NodeForm(kind: .regular, permissions: 0o444)
     static let folder = NodeForm(kind: .directory, permissions: 0o555, links: 2)
     static let link = NodeForm(kind: .symlink, permissions: 0o777)
+    /// The form of files that change without an event. The kernel must not cache their attributes.
+    static let changing = NodeForm(kind: .regular, permissions: 0o444, attributeTimeout: 0, pushesSize: false)
 
     /// Returns a copy with another timeout for attributes and names.
     func cached(for seconds: Double) -> NodeForm {

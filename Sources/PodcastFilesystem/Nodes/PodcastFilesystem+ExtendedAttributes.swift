@@ -1,3 +1,4 @@
+internal import Foundation
 package import Fuse
 internal import Glibc
 internal import PodcastLibrary
@@ -10,21 +11,16 @@ extension PodcastFilesystem {
         do {
             guard let number = NodeNumber(node) else { throw Errno.staleNFSFileHandle }
             if number == .root, name == Self.processAttribute {
-                request.reply(value: "\(getpid())", capacity: capacity)
-                return
+                return request.reply(value: "\(getpid())", capacity: capacity)
             }
             if number == .root, name == Self.libraryAttribute {
-                request.reply(value: library.path, capacity: capacity)
-                return
+                return request.reply(value: library.path, capacity: capacity)
             }
             // `ls -l` and the kernel request access control lists, security labels and capabilities. With this error,
             // ls(1) remembers that the filesystem supports none; otherwise it would request them for every file.
             guard name.hasPrefix("user.") else { throw Errno.notSupported }
             let values = try behaviour(of: number).extendedAttributes()
-            guard let value = values.first(where: { $0.0 == name })?.1 else {
-                request.reply(error: .noData)
-                return
-            }
+            guard let value = values.first(where: { $0.0 == name })?.1 else { throw Errno.noData }
             request.reply(value: value, capacity: capacity)
         } catch {
             request.reply(error: Self.errno(of: error))
@@ -49,22 +45,14 @@ extension PodcastFilesystem {
     package func setxattr(
         _ request: consuming Request, node: NodeID, name: String, value: UnsafeRawBufferPointer, flags: Int32
     ) {
-        guard let attribute = ControlAttribute(rawValue: name) else {
-            request.reply(error: .readOnlyFileSystem)
-            return
-        }
-        guard mayControl(request.caller.uid) else {
-            request.reply(error: .notPermitted)
-            return
-        }
-        let text = String(decoding: value, as: UTF8.self).trimmed
+        // A value from `echo` or a shell may end with a line feed.
+        let text = String(decoding: value, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         do {
+            guard let attribute = ControlAttribute(rawValue: name) else { throw Errno.readOnlyFileSystem }
+            guard mayControl(request.caller.uid) else { throw Errno.notPermitted }
             guard let number = NodeNumber(node),
                 let command = try behaviour(of: number).command(setting: attribute, to: text)
-            else {
-                request.reply(error: .invalidArgument)
-                return
-            }
+            else { throw Errno.invalidArgument }
             let waiting = ParkedRequest(request)
             send(.command, WireJSON.encode(command), for: waiting) { result in
                 waiting.answerError {
@@ -99,15 +87,5 @@ enum ControlAttribute: String {
     /// Returns the action for a value of `task`; `nil` for `refresh`, `download` and unknown values.
     static func action(_ value: String) -> TaskAction? {
         TaskAction(rawValue: value).flatMap { $0 == .download ? nil : $0 }
-    }
-}
-
-extension String {
-    /// The text without white space at its ends. A value from `echo` or a shell may end with a line feed.
-    fileprivate var trimmed: String {
-        var rest = Substring(self)
-        while rest.first?.isWhitespace == true { rest.removeFirst() }
-        while rest.last?.isWhitespace == true { rest.removeLast() }
-        return String(rest)
     }
 }

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import SystemPackage
+internal import Platform
 
 /// The program that makes a request, with the names under which the list of indexers or of probes may contain it.
 ///
@@ -31,12 +31,14 @@ struct CallingProgram: Equatable {
             self.name = name
             isCut = false
         } else {
-            let leader = Self.leader(status: Self.beginning("\(folder)/status") ?? []) ?? thread
-            guard let comm = Self.beginning("\(proc)/\(leader)/comm") else { return nil }
-            name = String(decoding: comm.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+            let leader = SystemFile.contents("\(folder)/status").flatMap(Self.leader) ?? thread
+            guard let comm = SystemFile.contents("\(proc)/\(leader)/comm") else { return nil }
+            name = String(comm.prefix { $0 != "\n" })
             isCut = true
         }
-        scripts = Self.isInterpreter(name) ? Self.scripts(in: Self.beginning("\(folder)/cmdline") ?? []) : []
+        // The first words of a command line suffice.
+        let commandLine = Self.isInterpreter(name) ? SystemFile.contents("\(folder)/cmdline", limit: 4_096) : nil
+        scripts = Self.scripts(in: commandLine ?? "")
     }
 
     /// Interpreters without their versions. Shells are not included, because their scripts read files by starting other
@@ -54,8 +56,8 @@ struct CallingProgram: Equatable {
 
     /// Returns the words of a command line that may name the script or module: the first one that is not an option. If
     /// options precede it, it may also be the value of one, so the next word is returned too.
-    private static func scripts(in commandLine: [UInt8]) -> [String] {
-        let words = commandLine.split(separator: 0).dropFirst().map { String(decoding: $0, as: UTF8.self) }
+    private static func scripts(in commandLine: String) -> [String] {
+        let words = commandLine.split(separator: "\0").dropFirst().map(String.init)
         let names = words.filter { !$0.hasPrefix("-") && $0 != "run" }
         return names.prefix(words.first?.hasPrefix("-") == true ? 2 : 1).map(baseName)
     }
@@ -76,11 +78,9 @@ struct CallingProgram: Equatable {
     static func baseName(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? "" }
 
     /// Returns the process id (`Tgid`) in the status file of a thread (proc_pid_status(5)).
-    static func leader(status: [UInt8]) -> Int32? {
-        let field = Array("\nTgid:".utf8)
-        guard let start = status.firstRange(of: field)?.upperBound else { return nil }
-        let line = status[start...].prefix { $0 != UInt8(ascii: "\n") }
-        return Int32(String(decoding: line.drop { $0 <= 0x20 }, as: UTF8.self))
+    static func leader(status: String) -> Int32? {
+        let line = status.split(separator: "\n").first { $0.hasPrefix("Tgid:") }
+        return line.flatMap { Int32($0.dropFirst(5).drop(while: \.isWhitespace)) }
     }
 
     private static func linkTarget(_ path: String) -> String? {
@@ -90,27 +90,10 @@ struct CallingProgram: Equatable {
             return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
         }
     }
-
-    /// The maximum number of bytes to read from a file in /proc: enough for `Tgid` in a status file, and for the first
-    /// words of a command line.
-    private static let readLimit = 4_096
-
-    /// Reads the first `readLimit` bytes of a file; returns `nil` if it cannot be read.
-    private static func beginning(_ path: String) -> [UInt8]? {
-        guard let descriptor = try? FileDescriptor.open(FilePath(path), .readOnly, options: [.closeOnExec]) else {
-            return nil
-        }
-        defer { try? descriptor.close() }
-        return try? [UInt8](unsafeUninitializedCapacity: readLimit) { buffer, count in
-            count = try descriptor.read(into: UnsafeMutableRawBufferPointer(buffer))
-        }
-    }
 }
 
 /// The programs that only probe files. They read headers and tags, and must not start the download of a whole file.
 package enum Probes: Sendable, Equatable {
-    /// No program.
-    case none
     /// The programs with these names.
     case listed(Set<String>)
     /// Every program.

@@ -55,14 +55,18 @@ extension PodcastFilesystem {
     }
 
     /// Answers an open once the kernel has the size, or once its cached attributes are invalidated, so that the next
-    /// fstat(2) requests the size.
-    func pushAndOpen(
-        _ waiting: ParkedRequest, _ file: OpenFile, _ preference: HandleMode.Preference, size: Int64
-    ) {
-        push(size, of: file.number) { [self] isInvalidated in
-            guard let request = waiting.take() else { return }
-            reply(request, file, preference, isInvalidated: isInvalidated)
+    /// fstat(2) requests the size. If the open was interrupted meanwhile, notifies the daemon of the close.
+    ///
+    /// - Parameter size: `nil` if the size is unknown; the attributes are then invalidated.
+    func pushAndOpen(_ waiting: ParkedRequest, _ file: OpenFile, _ preference: HandleMode.Preference, size: Int64?) {
+        let answer: @Sendable (Bool) -> Void = { [self] isInvalidated in
+            if let request = waiting.take() {
+                reply(request, file, preference, isInvalidated: isInvalidated)
+            } else if file.isCounted {
+                notifyClose(of: file)
+            }
         }
+        if let size { push(size, of: file.number, then: answer) } else { invalidate(file.number) { answer(true) } }
     }
 
     /// Returns the media of an episode without a usable complete file: its cache file, if there is one, and its size.
@@ -140,25 +144,15 @@ extension PodcastFilesystem {
             return
         }
         let file = openFile(number, as: kind, flags: flags, grant)
-        let answer: @Sendable (Bool) -> Void = { [self] isInvalidated in
-            guard let request = waiting.take() else {
-                link.post(.close, number.episode.payload)
-                return
+        if let total = grant.total {
+            let now = now
+            state.withLock { state in
+                state.kernel.grants.add(total, of: number, replacing: shownSize, now: now)
+                // Listings that were started before this change contain the former size, and must not be trusted.
+                state.kernel.changes.add(number.episode)
             }
-            reply(request, file, grant.total == nil ? .direct : .cached, isInvalidated: isInvalidated)
         }
-        // fstat(2) after this open must return the true size, so the kernel's attributes are invalidated first.
-        guard let total = grant.total else {
-            invalidate(number) { answer(true) }
-            return
-        }
-        let now = now
-        state.withLock { state in
-            state.kernel.grants.add(total, of: number, replacing: shownSize, now: now)
-            // Listings that were started before this change contain the former size, and must not be trusted.
-            state.kernel.changes.add(number.episode)
-        }
-        push(total, of: number, then: answer)
+        pushAndOpen(waiting, file, grant.total == nil ? .direct : .cached, size: grant.total)
     }
 
     /// Returns the open file for an open that the daemon has granted.

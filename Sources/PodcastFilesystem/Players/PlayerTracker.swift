@@ -132,8 +132,7 @@ package struct PlayerTracker: Sendable {
             (players, opened) = ([:], [])
         case .tick: tick(at: now)
         }
-        defer { effects = [] }
-        return effects
+        return exchange(&effects, with: [])
     }
 
     private mutating func with(_ id: PlayerID, _ body: (inout Player, inout PlayerTracker) -> Void) {
@@ -212,12 +211,10 @@ private func validPosition(_ position: Double) -> Double? {
 }
 
 /// The identity of a player on the session bus: its unique name, such as `:1.42`.
-package struct PlayerID: Sendable, Hashable, CustomStringConvertible {
+package struct PlayerID: Sendable, Hashable {
     package let name: String
 
     package init(_ name: String) { self.name = name }
-
-    package var description: String { name }
 }
 
 /// The track that a player has loaded.

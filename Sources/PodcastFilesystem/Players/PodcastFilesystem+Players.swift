@@ -3,8 +3,6 @@ internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import Synchronization
-internal import SystemPackage
-internal import Transfers
 
 // Players on the session bus that play episodes of this mount.
 extension PodcastFilesystem {

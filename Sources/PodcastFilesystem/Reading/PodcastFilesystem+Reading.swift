@@ -122,10 +122,8 @@ extension PodcastFilesystem {
     ) {
         switch result {
         case .success(let frame):
-            guard let grant = Grant(payload: frame.payload), let request = waiting.take() else {
-                waiting.take()?.reply(error: .ioError)
-                return
-            }
+            guard let request = waiting.take() else { return }
+            guard let grant = Grant(payload: frame.payload) else { return request.reply(error: .ioError) }
             guard grant.generation == file.medium.generation else {
                 invalidateName(ofEpisode: file.number.episode)
                 replyOfOldGeneration(request, file, tag, read.range)
@@ -270,7 +268,8 @@ extension PodcastFilesystem {
         let tagged = range?.count ?? 0
         request.reply(upTo: tagged + count) { buffer throws(Errno) in
             if let range, let tag = file.tag {
-                try tag.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<tagged]), at: range.lowerBound)
+                _ = try tag.content.read(
+                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<tagged]), at: range.lowerBound)
             }
             try rest(UnsafeMutableRawBufferPointer(rebasing: buffer[tagged...]))
             return buffer.count
@@ -402,9 +401,6 @@ final class ParkedRequests: Sendable {
     func removeAll() -> [Entry] {
         let end = SystemClock.monotonic.now + Self.retryWindow
         refusesUntil.store(end.uptime.milliseconds, ordering: .releasing)
-        return entries.withLock { entries in
-            defer { entries = [:] }
-            return Array(entries.values)
-        }
+        return entries.withLock { Array(exchange(&$0, with: [:]).values) }
     }
 }

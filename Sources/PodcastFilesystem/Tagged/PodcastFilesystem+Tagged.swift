@@ -1,6 +1,8 @@
 internal import Fuse
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
+internal import PodcastPages
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
@@ -24,7 +26,7 @@ private final class PendingOriginal: Sendable {
         self.mount = mount
     }
 
-    /// Returns the file for a handle; from now on the daemon is notified when that handle is closed.
+    /// Returns the file for a handle; from now on the handle's owner notifies the daemon of the close.
     func adopted() -> OpenFile {
         isAdopted.store(true, ordering: .releasing)
         return file
@@ -92,9 +94,7 @@ extension PodcastFilesystem {
     }
 
     /// Applies the daemon's response to a read request, and returns the bytes of `range`.
-    private func bytes(
-        in grant: Grant, of file: OpenFile, _ range: Range<Int64>
-    ) throws(Errno) -> [UInt8] {
+    private func bytes(in grant: Grant, of file: OpenFile, _ range: Range<Int64>) throws(Errno) -> [UInt8] {
         guard grant.generation == file.medium.generation else { throw .staleNFSFileHandle }
         try apply(grant, to: file)
         guard let bytes = presentBytes(of: file, range) else { throw .ioError }
@@ -110,7 +110,7 @@ extension PodcastFilesystem {
         waiting.answerError {
             let tag =
                 try skipped.map { try makeTag(of: number.episode, skipped: $0) }
-                ?? ReplacementTag([], picture: nil, skipped: 0)
+                ?? ReplacementTag(content: GeneratedContent([]), skipped: 0)
             let content = TaggedFile.Content(
                 rendition: original.file.medium.generation, tagSize: tag.size, fingerprint: try tag.fingerprint(),
                 skipped: tag.skipped, total: original.file.media.withLock { $0.total })
@@ -130,9 +130,7 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Answers the open after pushing the size to the kernel or, if the size is unknown, after invalidating the
-    /// attributes. Replies ESTALE if `number` is the node of
-    /// another version.
+    /// Answers the open, with ESTALE if `number` is the node of another version.
     private func finish(
         _ original: PendingOriginal, _ tag: ReplacementTag, version: Int, for number: NodeNumber,
         _ waiting: ParkedRequest
@@ -142,15 +140,72 @@ extension PodcastFilesystem {
             waiting.take()?.reply(error: .staleNFSFileHandle)
             return
         }
-        let answer: @Sendable (Bool) -> Void = { [self] isInvalidated in
-            guard let request = waiting.take() else { return }
-            let file = OpenFile(number: number, tag: tag, original.adopted())
-            reply(request, file, file.taggedSize == nil ? .direct : .cached, isInvalidated: isInvalidated)
+        let file = OpenFile(number: number, tag: tag, original.adopted())
+        pushAndOpen(waiting, file, file.taggedSize == nil ? .direct : .cached, size: file.taggedSize)
+    }
+}
+
+/// The tag at the start of an open file in the folder `Tagged`. It replaces the tags of the original, the episode's own
+/// file. It consists of bytes made here, followed by those of a cached picture, if there is one.
+struct ReplacementTag: Sendable {
+    /// The tag's bytes; empty for a file that is served unchanged.
+    let content: GeneratedContent
+    /// The size in bytes of the original's tags.
+    let skipped: Int64
+
+    /// The size in bytes, with the picture.
+    var size: Int64 { content.size }
+
+    /// Returns the part of a read that is in the tag, and the rest as a range of the original.
+    func split(_ range: Range<Int64>) -> (tag: Range<Int64>, original: Range<Int64>) {
+        (
+            min(range.lowerBound, size)..<min(range.upperBound, size),
+            original(range.lowerBound)..<original(range.upperBound)
+        )
+    }
+
+    /// Returns the offset in the original. A program may choose any offset, so the sum is limited.
+    private func original(_ offset: Int64) -> Int64 { min(max(0, offset - size), .max - skipped) + skipped }
+
+    /// Returns a hash of all bytes.
+    func fingerprint() throws -> Int64 { Int64(bitPattern: FNV1a.hash64(try content.bytes)) }
+}
+
+extension PodcastFilesystem {
+    /// Makes the tag of an episode from the library, the known chapters, and a cached picture: the episode's art,
+    /// otherwise the show's cover.
+    ///
+    /// - Parameter skipped: The size in bytes of the original's tags.
+    func makeTag(of id: EpisodeID, skipped: Int64) throws -> ReplacementTag {
+        guard let episode = try library.episode(id: id), let show = try library.podcast(id: episode.podcast) else {
+            throw Errno.noSuchFileOrDirectory
         }
-        guard let total = original.file.media.withLock({ $0.total }) else {
-            invalidate(number) { answer(true) }
-            return
+        let tag = ID3Tag(episode, of: show, chapters: try knownChapters(of: episode))
+        for (kind, row) in [(AssetKind.art, id.rawValue), (.cover, show.id.rawValue)] {
+            let path = options.assets.appending(kind.fileName(row))
+            guard let content = GeneratedContent.file(path), (1...Self.largestPicture).contains(content.size),
+                let type = Self.imageType(of: content)
+            else { continue }
+            let head = tag.bytes(before: ID3Tag.Picture(type: type, size: Int(content.size)))
+            return ReplacementTag(content: content.preceded(by: head), skipped: skipped)
         }
-        push(tag.size + max(0, total - tag.skipped), of: number, then: answer)
+        return ReplacementTag(content: GeneratedContent(tag.bytes(before: nil)), skipped: skipped)
+    }
+
+    /// The maximum size in bytes of the picture in a tag.
+    private static let largestPicture: Int64 = 1 << 20
+
+    /// Returns the MIME type of a picture from its first bytes; `nil` for a format that players may not know.
+    private static func imageType(of content: GeneratedContent) -> String? {
+        var head = [UInt8](repeating: 0, count: Int(min(content.size, 16)))
+        let count = head.withUnsafeMutableBytes { (try? content.read(into: $0, at: 0)) ?? 0 }
+        return ID3Tag.Picture.type(of: head.prefix(count))
+    }
+
+    /// Returns the chapters of an episode from the first local source that has any; sends no request.
+    private func knownChapters(of episode: Episode) throws -> [Chapter] {
+        let fetched = fetchedChapters(AssetKind.chapters.fileName(episode.id.rawValue), limit: 1_000)
+        let chapters = fetched.isEmpty ? try library.extras(of: episode.id).chapters : fetched
+        return chapters.playable(until: episode.duration)
     }
 }

@@ -13,11 +13,7 @@ struct TaggedFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    static let form = NodeForm.folder.cached(for: 0)
-
-    var form: NodeForm { Self.form }
-
-    func facts(open: OpenFile?) -> NodeFacts? { NodeFacts(fixed: node, of: mount) }
+    var form: NodeForm { .folder.cached(for: 0) }
 
     func find(_ name: String) throws -> Entry? {
         try mount.library.folder(named: name).map { mount.entry(TaggedShow.facts(of: $0)) }
@@ -33,7 +29,7 @@ struct TaggedShow: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    var form: NodeForm { TaggedFolder.form }
+    var form: NodeForm { .folder.cached(for: 0) }
 
     var parent: NodeNumber { .tagged }
 
@@ -79,9 +75,7 @@ struct TaggedEpisode: NodeBehaviour {
     private static let estimatedTag: Int64 = 256 << 10
 
     var form: NodeForm {
-        var form = NodeForm.file.cached(for: 0)
-        form.blockSize = 128 * 1024
-        return form
+        NodeForm(kind: .regular, permissions: 0o444, blockSize: 128 * 1024, attributeTimeout: 0, entryTimeout: 0)
     }
 
     /// The episode's own file.

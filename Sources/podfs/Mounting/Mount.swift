@@ -31,7 +31,7 @@ final class Mount: Sendable {
         filesystemOptions.findIndex = FilePath(installation.paths.findIndex)
         filesystemOptions.probes =
             switch options.probe {
-            case .none: .none
+            case .none: .listed([])
             case .list: .listed(Set(configuration.probes))
             case .all: .all
             }

@@ -169,21 +169,16 @@ struct DirectoryCaches: Sendable {
         var change: UInt64
         /// `AccessTimes.changes`.
         var accesses: UInt64
-        /// The time of the last addition to or removal from the feeds folder.
-        var feeds: Moment?
+        /// The time of the last addition to or removal from the feeds folder, in nanoseconds since 1970.
+        var feeds: Int?
         /// The time of the last addition to or removal from the assets folder.
-        var assets: Moment?
+        var assets: Int?
 
-        struct Moment: Equatable, Sendable {
-            var seconds: Int
-            var nanoseconds: Int
-
-            /// Reads the time of the last change of a folder's names; `nil` if the folder does not exist.
-            init?(of folder: FilePath) {
-                var status = stat()
-                guard stat(folder.string, &status) == 0 else { return nil }
-                (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
-            }
+        /// Reads the time of the last change of a folder's names; `nil` if the folder does not exist.
+        static func moment(of folder: FilePath) -> Int? {
+            var status = stat()
+            guard stat(folder.string, &status) == 0 else { return nil }
+            return status.st_mtim.tv_sec &* 1_000_000_000 &+ status.st_mtim.tv_nsec
         }
     }
 

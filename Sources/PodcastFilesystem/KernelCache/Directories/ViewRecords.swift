@@ -1,6 +1,5 @@
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import Transfers
 
 /// The links in each view (a folder with links to episodes) at its last listing, as the kernel may have cached them.
 /// Pure.
@@ -9,15 +8,15 @@ internal import Transfers
 /// the views that the kernel knows have a record, and there are at most `capacity` records. A further one replaces the
 /// record of the view listed longest ago, whose names are then invalidated.
 struct ViewRecords: Sendable {
-    private struct Link: Equatable {
+    private struct Link: Hashable {
+        var episode: EpisodeID
         var name: String
         var target: String
         var modified: Int64
     }
 
     private struct Record {
-        var links: [EpisodeID: Link]
-        var order: [EpisodeID]
+        var links: [Link]
         var revision: Int64
         /// The value of `listings` at the view's last listing.
         var listing: UInt64
@@ -36,35 +35,29 @@ struct ViewRecords: Sendable {
     /// Records the links of a view.
     ///
     /// - Parameter revision: The view's revision, read before the links.
-    /// - Returns: The invalidations of names that are gone or refer to another episode, of changed links, and of the
-    ///   folder and its playlist. None if a listing of a later revision is already recorded. If the view had no record
-    ///   and there are now more than `capacity` records, the invalidations for the view listed longest ago, whose
-    ///   record is removed.
+    /// - Returns: The invalidations of names that are gone or refer to another episode, of the names of changed links,
+    ///   and of the folder and its playlist. None if a listing of a later revision is already recorded. If the view had
+    ///   no record and there are now more than `capacity` records, the invalidations for the view listed longest ago,
+    ///   whose record is removed.
     mutating func listed(_ view: ViewID, _ links: [EpisodeLink], revision: Int64) -> [Invalidation] {
-        let new = Dictionary(
-            links.map {
-                ($0.facts.number.episode, Link(name: $0.name, target: $0.target, modified: $0.facts.modified))
-            },
-            uniquingKeysWith: { first, _ in first })
+        let new = links.map {
+            Link(episode: $0.facts.number.episode, name: $0.name, target: $0.target, modified: $0.facts.modified)
+        }
         listings += 1
-        let order = links.map(\.facts.number.episode)
-        guard let old = records[view] else {
-            records[view] = Record(links: new, order: order, revision: revision, listing: listings)
+        let old = records[view]
+        // Of two concurrent listings, the one of the later revision is recorded.
+        if let old, revision < old.revision { return [] }
+        records[view] = Record(links: new, revision: revision, listing: listings)
+        guard let old else {
             guard records.count > Self.capacity, let oldest = records.min(by: { $0.value.listing < $1.value.listing })
             else { return [] }
             return remove(oldest.key)
         }
-        // Of two concurrent listings, the one of the later revision is recorded.
-        guard revision >= old.revision else { return [] }
-        records[view] = Record(links: new, order: order, revision: revision, listing: listings)
-        if new == old.links, order == old.order {
+        if new == old.links {
             // The names are the same, but at a later revision a title or a duration in the playlist may have changed.
             return revision == old.revision ? [] : [.attributes(NodeNumber(kind: .viewPlaylist, row: view))]
         }
-        let gone = old.links.filter { new[$0.key]?.name != $0.value.name }
-        let others = old.links.filter { gone[$0.key] == nil && new[$0.key] != $0.value }
-        return entries(gone, of: view)
-            + others.keys.map { .attributes(EpisodeLink.number($0, in: ViewFolderNode.number(view))) } + folder(view)
+        return entries(Set(old.links).subtracting(new), of: view) + folder(view)
     }
 
     /// Removes the record of a view, and returns the invalidations of all its names, because later changes of the names
@@ -77,8 +70,8 @@ struct ViewRecords: Sendable {
     /// Removes the record of a view that the kernel has forgotten. It has then forgotten all names in the view as well.
     mutating func forget(_ view: ViewID) { records[view] = nil }
 
-    private func entries(_ links: [EpisodeID: Link], of view: ViewID) -> [Invalidation] {
-        links.values.map { .entry(parent: ViewFolderNode.number(view), name: $0.name) }
+    private func entries(_ links: some Sequence<Link>, of view: ViewID) -> [Invalidation] {
+        links.map { .entry(parent: ViewFolderNode.number(view), name: $0.name) }
     }
 
     private func folder(_ view: ViewID) -> [Invalidation] {

@@ -1,6 +1,5 @@
 internal import Fuse
 internal import PodcastLibrary
-internal import PodcastPages
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
@@ -43,12 +42,14 @@ struct FindTermFolder: NodeBehaviour {
     /// The maximum number of links, as in a view without a limit of its own.
     private static let limit = 200
 
-    /// The forms of the folder and its links. The kernel caches their names and attributes for only a minute, since no
-    /// event reports that other episodes match.
-    private static let form = NodeForm.folder.cached(for: 60)
-    static let linkForm = NodeForm.link.cached(for: 60)
+    /// The files beside the links.
+    private static let files: [(name: String, kind: NodeNumber.Kind)] = [
+        (ViewFolderNode.playlist, .findPlaylist), (ViewFolderNode.noMedia, .findNoMedia),
+    ]
 
-    var form: NodeForm { Self.form }
+    /// The kernel caches the names and attributes of the folder and its links for only a minute, since no event reports
+    /// that other episodes match.
+    var form: NodeForm { .folder.cached(for: 60) }
 
     var parent: NodeNumber { .find }
 
@@ -57,19 +58,16 @@ struct FindTermFolder: NodeBehaviour {
     var name: String? { mount.state.withLock { $0.kernel.findTerms.name(of: Int(node.row)) } }
 
     func find(_ name: String) throws -> Entry? {
-        switch name {
-        case ViewFolderNode.playlist: return try mount.entry(of: NodeNumber(kind: .findPlaylist, row: node.row))
-        case ViewFolderNode.noMedia: return try mount.entry(of: NodeNumber(kind: .findNoMedia, row: node.row))
-        default: break
+        if let file = Self.files.first(where: { $0.name == name }) {
+            return try mount.entry(of: NodeNumber(kind: file.kind, row: node.row))
         }
         return mount.entry(named: name, among: try links(isListing: false))
     }
 
     func items() throws -> [FolderSnapshot.Item]? {
         guard name != nil else { return nil }
-        let files = [(ViewFolderNode.playlist, NodeNumber.Kind.findPlaylist), (ViewFolderNode.noMedia, .findNoMedia)]
         let links = try links(isListing: true).enumerated()
-        return files.map { FolderSnapshot.Item(name: $0, bare: NodeNumber(kind: $1, row: node.row)) }
+        return Self.files.map { FolderSnapshot.Item(name: $0.name, bare: NodeNumber(kind: $0.kind, row: node.row)) }
             + links.map { FolderSnapshot.Item(name: $1.name, facts: $1.facts, rank: $0) }
     }
 
@@ -100,6 +98,6 @@ struct FindPlaylistFile: GeneratedFile {
         let folder = FindTermFolder(node: NodeNumber(kind: .findTerm, row: node.row), mount: mount)
         guard let name = folder.name else { return nil }
         let playlist = try mount.playlist(name, of: folder.links(isListing: false))
-        return Rendering(playlist, modified: mount.now, changed: mount.now)
+        return Rendering(content: playlist, modified: mount.now, changed: mount.now)
     }
 }

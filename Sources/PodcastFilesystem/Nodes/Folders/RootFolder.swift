@@ -1,7 +1,6 @@
 internal import Fuse
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import Transfers
 
 /// The root folder of a mount: files about all shows, `.find`, `.search`, the folder of tags, `Tagged` if enabled,
 /// views and shows.
@@ -11,10 +10,10 @@ struct RootFolder: NodeBehaviour {
 
     var form: NodeForm { .folder }
 
-    func facts(open: OpenFile?) -> NodeFacts? { NodeFacts(fixed: node, of: mount) }
-
     func find(_ name: String) throws -> Entry? {
-        if let file = FixedFile(name: name) { return try mount.entry(of: file.number) }
+        if let file = FixedFile.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+            return try mount.entry(of: file.number)
+        }
         if let show = try mount.library.folder(named: name) { return mount.entry(ShowFolder.facts(of: show)) }
         if let view = try mount.library.viewFolder(named: name) {
             return mount.entry(ViewFolderNode.facts(of: view, mount))
@@ -40,8 +39,7 @@ struct RootFolder: NodeBehaviour {
         ]
         if mount.options.hasTagged { folders.append((try mount.library.taggedFolder(), .tagged)) }
         return folders.map {
-            FolderSnapshot.Item(
-                name: $0, facts: NodeFacts(fixed: $1, of: mount))
+            FolderSnapshot.Item(name: $0, facts: NodeFacts(fixed: $1, of: mount))
         }
     }
 

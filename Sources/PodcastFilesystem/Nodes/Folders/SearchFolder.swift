@@ -3,7 +3,6 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import SystemPackage
-internal import Transfers
 
 // `.search/TERM/SHOW/EPISODE`: podcast directories on the web as folders. `.search` lists no entries, and a lookup of
 // any name in it succeeds locally, so walking the tree sends no search. Opening a term's folder, or a show's folder
@@ -15,11 +14,9 @@ struct TermFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    /// The form of the folders below `.search`. The kernel caches their names and attributes for only a minute, since
-    /// search results disappear without an event.
-    fileprivate static let form = NodeForm.folder.cached(for: 60)
-
-    var form: NodeForm { Self.form }
+    /// The kernel caches the names and attributes of the folders below `.search` for only a minute, since search
+    /// results disappear without an event.
+    var form: NodeForm { .folder.cached(for: 60) }
 
     var parent: NodeNumber { .search }
 
@@ -73,7 +70,7 @@ struct FoundShowFolder: NodeBehaviour {
         NodeFacts(folder: NodeNumber(kind: .foundShow, generation: Int(term.row), row: show.id), of: show)
     }
 
-    var form: NodeForm { TermFolder.form }
+    var form: NodeForm { .folder.cached(for: 60) }
 
     var parent: NodeNumber { NodeNumber(kind: .term, row: Int64(node.generation)) }
 

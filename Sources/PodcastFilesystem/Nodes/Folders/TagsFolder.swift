@@ -1,6 +1,5 @@
 internal import Fuse
 internal import PodcastLibrary
-internal import SystemPackage
 internal import Transfers
 
 // `Tags/TAG/SHOW`: links to the folders of the shows with a tag. These folders are small enough to be read from the
@@ -12,11 +11,7 @@ struct TagsFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    static let form = NodeForm.folder.cached(for: 0)
-
-    var form: NodeForm { Self.form }
-
-    func facts(open: OpenFile?) -> NodeFacts? { NodeFacts(fixed: node, of: mount) }
+    var form: NodeForm { .folder.cached(for: 0) }
 
     func find(_ name: String) throws -> Entry? {
         try mount.library.tag(named: name).flatMap { try mount.entry(of: NodeNumber(kind: .tag, row: $0.id)) }
@@ -24,9 +19,8 @@ struct TagsFolder: NodeBehaviour {
 
     func items() throws -> [FolderSnapshot.Item]? {
         try mount.library.tags().map {
-            let number = NodeNumber(kind: .tag, row: $0.id)
-            return FolderSnapshot.Item(
-                name: $0.name, facts: NodeFacts(fixed: number, of: mount))
+            let facts = NodeFacts(fixed: NodeNumber(kind: .tag, row: $0.id), of: mount)
+            return FolderSnapshot.Item(name: $0.name, facts: facts)
         }
     }
 }
@@ -36,27 +30,23 @@ struct TagFolder: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    var form: NodeForm { TagsFolder.form }
+    var form: NodeForm { .folder.cached(for: 0) }
 
     var parent: NodeNumber { .tags }
 
     func facts(open: OpenFile?) throws -> NodeFacts? {
-        try mount.library.tag(id: node.tag).map { _ in
-            NodeFacts(fixed: node, of: mount)
-        }
+        try mount.library.tag(id: node.tag).map { _ in NodeFacts(fixed: node, of: mount) }
     }
 
     func find(_ name: String) throws -> Entry? {
-        try links().first { $0.name.utf8.elementsEqual(name.utf8) }.map { mount.entry($0.facts) }
+        try items()?.first { $0.name.utf8.elementsEqual(name.utf8) }.map { mount.entry($0.facts) }
     }
 
     func items() throws -> [FolderSnapshot.Item]? {
         guard try mount.library.tag(id: node.tag) != nil else { return nil }
-        return try links().map { FolderSnapshot.Item(name: $0.name, facts: $0.facts) }
-    }
-
-    private func links() throws -> [(name: String, facts: NodeFacts)] {
-        try mount.library.folders(with: node.tag).map { ($0.name, TagLinkNode.facts(of: $0, in: node.tag)) }
+        return try mount.library.folders(with: node.tag).map {
+            FolderSnapshot.Item(name: $0.name, facts: TagLinkNode.facts(of: $0, in: node.tag))
+        }
     }
 }
 
@@ -65,7 +55,7 @@ struct TagLinkNode: NodeBehaviour {
     let node: NodeNumber
     let mount: PodcastFilesystem
 
-    var form: NodeForm { NodeForm.link.cached(for: 0) }
+    var form: NodeForm { .link.cached(for: 0) }
 
     static func target(_ show: FolderEntry) -> String { "../../\(show.name)" }
 

@@ -3,7 +3,6 @@ internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import Synchronization
-internal import SystemPackage
 internal import Transfers
 
 /// A view: a folder in the root, such as `Latest`, with links to episodes. The library stores which episodes these
@@ -15,6 +14,11 @@ struct ViewFolderNode: NodeBehaviour {
 
     static let playlist = "playlist.m3u8"
     static let noMedia = ".nomedia"
+
+    /// The files that every view has beside its links.
+    private static let files: [(name: String, kind: NodeNumber.Kind)] = [
+        (playlist, .viewPlaylist), (noMedia, .viewNoMedia), (Shelf.viewFile, .viewPage),
+    ]
 
     static func number(_ view: ViewID) -> NodeNumber { NodeNumber(kind: .view, row: view) }
 
@@ -30,11 +34,8 @@ struct ViewFolderNode: NodeBehaviour {
     }
 
     func find(_ name: String) throws -> Entry? {
-        switch name {
-        case Self.playlist: return try mount.entry(of: NodeNumber(kind: .viewPlaylist, row: node.view))
-        case Self.noMedia: return try mount.entry(of: NodeNumber(kind: .viewNoMedia, row: node.view))
-        case Shelf.viewFile: return try mount.entry(of: NodeNumber(kind: .viewPage, row: node.view))
-        default: break
+        if let file = Self.files.first(where: { $0.name == name }) {
+            return try mount.entry(of: NodeNumber(kind: file.kind, row: node.view))
         }
         if let entry = mount.entry(named: name, among: try mount.links(of: node.view)) { return entry }
         guard name == ShowFeedFile.name else { return nil }
@@ -43,12 +44,9 @@ struct ViewFolderNode: NodeBehaviour {
 
     func items() throws -> [FolderSnapshot.Item]? {
         guard try mount.library.viewFolder(id: node.view) != nil else { return nil }
-        var kinds = [
-            (Self.playlist, NodeNumber.Kind.viewPlaylist), (Self.noMedia, .viewNoMedia), (Shelf.viewFile, .viewPage),
-        ]
-        if mount.options.shareBase != nil { kinds.append((ShowFeedFile.name, .viewFeed)) }
-        let files = kinds.map { FolderSnapshot.Item(name: $0, bare: NodeNumber(kind: $1, row: node.view)) }
-        return files + (try mount.links(of: node.view)).map { FolderSnapshot.Item(name: $0.name, facts: $0.facts) }
+        let files = Self.files + (mount.options.shareBase == nil ? [] : [(ShowFeedFile.name, .viewFeed)])
+        return files.map { FolderSnapshot.Item(name: $0.name, bare: NodeNumber(kind: $0.kind, row: node.view)) }
+            + (try mount.links(of: node.view)).map { FolderSnapshot.Item(name: $0.name, facts: $0.facts) }
     }
 }
 
@@ -69,7 +67,7 @@ struct EpisodeLinkNode: NodeBehaviour {
 
     private var isFound: Bool { node.kind == .findLink }
 
-    var form: NodeForm { isFound ? FindTermFolder.linkForm : .link }
+    var form: NodeForm { isFound ? .link.cached(for: 60) : .link }
 
     func facts(open: OpenFile?) throws -> NodeFacts? { try link()?.facts }
 
@@ -96,7 +94,7 @@ struct ViewPlaylistFile: GeneratedFile {
         guard let view = try mount.library.viewFolder(id: node.view) else { return nil }
         let playlist = try mount.playlist(view.name, of: mount.links(of: view.id))
         let moment = view.changed > 0 ? view.changed : mount.started
-        return Rendering(playlist, modified: moment, changed: moment)
+        return Rendering(content: playlist, modified: moment, changed: moment)
     }
 }
 
@@ -114,7 +112,7 @@ struct ViewPageFile: GeneratedFile {
             folder: view.name, try mount.library.shelf(of: view.id, limit: ViewPage.loadLimit),
             shows: Dictionary(shows, uniquingKeysWith: { first, _ in first }),
             views: try mount.library.viewFolders().map(\.name))
-        return Rendering(GeneratedContent(page.bytes), modified: mount.now, changed: mount.now)
+        return Rendering(content: GeneratedContent(page.bytes), modified: mount.now, changed: mount.now)
     }
 }
 
@@ -125,7 +123,7 @@ struct NoMediaFile: GeneratedFile {
 
     func render() throws -> Rendering? {
         if node.kind == .viewNoMedia, try mount.library.viewFolder(id: node.view) == nil { return nil }
-        return Rendering(GeneratedContent([]), modified: mount.started, changed: mount.started)
+        return Rendering(content: GeneratedContent([]), modified: mount.started, changed: mount.started)
     }
 }
 
@@ -140,15 +138,12 @@ struct EpisodeLink: Sendable {
     init(_ entry: EpisodeEntry, in folder: NodeNumber, name: String, show: String) {
         self.name = name
         target = (folder.kind == .findTerm ? "../../" : "../") + "\(show)/\(entry.name)"
+        let kind: NodeNumber.Kind = folder.kind == .findTerm ? .findLink : .viewLink
         var facts = NodeFacts(
-            Self.number(entry.id, in: folder), size: Int64(target.utf8.count), modified: entry.modified,
-            changed: entry.changed)
+            NodeNumber(kind: kind, generation: Int(folder.row), row: entry.id), size: Int64(target.utf8.count),
+            modified: entry.modified, changed: entry.changed)
         facts.blocks = 0
         self.facts = facts
-    }
-
-    static func number(_ episode: EpisodeID, in folder: NodeNumber) -> NodeNumber {
-        NodeNumber(kind: folder.kind == .findTerm ? .findLink : .viewLink, generation: Int(folder.row), row: episode)
     }
 }
 

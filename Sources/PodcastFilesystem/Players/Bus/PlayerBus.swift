@@ -300,14 +300,11 @@ package enum PlayerList {
     /// Returns the players' names, such as `vlc`, sorted; `nil` if there is no bus at the address, the connection is
     /// lost, or a reply does not arrive in time. Blocks for at most `timeout`.
     package static func names(at address: String, within timeout: Duration = .seconds(1)) -> [String]? {
-        let found = Found()
-        guard
-            let bus = PlayerBus(
-                address: address,
-                receive: { input in
-                    if case .appeared(_, let name, _) = input { found.names.append(name) }
-                })
-        else { return nil }
+        var names: [String] = []
+        let receive = { (input: PlayerTracker.Input) in
+            if case .appeared(_, let name, _) = input { names.append(name) }
+        }
+        guard let bus = PlayerBus(address: address, receive: receive) else { return nil }
         let end = SystemClock.monotonic.now + timeout
         while bus.unanswered > 0 {
             guard let hasMore = bus.process() else { return nil }
@@ -317,10 +314,6 @@ package enum PlayerList {
             var waiting = pollfd(fd: bus.descriptor, events: bus.events, revents: 0)
             _ = poll(&waiting, 1, Int32(clamping: rest))
         }
-        return found.names.sorted()
-    }
-
-    private final class Found {
-        var names: [String] = []
+        return names.sorted()
     }
 }

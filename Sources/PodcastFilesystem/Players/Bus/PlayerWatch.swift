@@ -132,11 +132,10 @@ package final class PlayerWatch: Sendable {
     /// Follows the players on a bus until the connection is lost, `linger` has passed since the last close, or `stop`
     /// is called. Returns at once if there is no bus at the address.
     private func follow(_ address: String, _ wake: WakeSignal) {
-        let inputs = InputQueue()
-        guard let bus = PlayerBus(address: address, receive: { inputs.items.append($0) }) else { return }
-        var tracker = PlayerTracker()
         // A new tracker knows of no open episode: add those that are open now.
-        for episode in state.withLock({ Array($0.open.keys) }) { inputs.items.append(.opened(episode)) }
+        var inputs: [PlayerTracker.Input] = state.withLock { $0.open.keys.map { .opened($0) } }
+        guard let bus = PlayerBus(address: address, receive: { inputs.append($0) }) else { return }
+        var tracker = PlayerTracker()
         var closedSince: Instant?
         var isConnected = true
         var hasMore = false
@@ -147,25 +146,15 @@ package final class PlayerWatch: Sendable {
             case nil: isConnected = false
             }
             let now = Self.now
-            inputs.items += state.withLock { state in
-                defer { state.inbox = [] }
-                return state.inbox
-            }
-            if let deadline = tracker.deadline, deadline <= now { inputs.items.append(.tick) }
+            inputs += state.withLock { exchange(&$0.inbox, with: []) }
+            if let deadline = tracker.deadline, deadline <= now { inputs.append(.tick) }
             closedSince = hasOpenEpisode ? nil : closedSince ?? now
             if let closedSince, now - closedSince >= options.linger || state.withLock({ $0.isEnded }) {
                 isConnected = false
             }
-            let items = inputs.items
-            inputs.items = []
-            for input in items { perform(tracker.handle(input, at: now), on: bus) }
+            for input in exchange(&inputs, with: []) { perform(tracker.handle(input, at: now), on: bus) }
         }
         perform(tracker.handle(.disconnected, at: Self.now), on: bus)
-    }
-
-    /// The inputs that the tracker has not handled yet, oldest first. A class, since the bus's callback appends to it.
-    private final class InputQueue {
-        var items: [PlayerTracker.Input] = []
     }
 
     /// Waits for the bus, a signal from another thread, or the earliest deadline: the bus's, `first` or `second`.
@@ -244,19 +233,14 @@ private final class WakeSignal: Sendable {
         eventfd_read(descriptor, &count)
     }
 
-    /// Waits for a signal, for at most the given time. Does not clear the signal.
-    func wait(for time: Duration) {
-        var descriptors = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        _ = poll(&descriptors, 1, Int32(clamping: Int64(time / .milliseconds(1))))
-    }
-
     /// Waits until `condition` is false or the time has passed. Evaluates the condition after each signal.
     func wait(for time: Duration, while condition: () -> Bool) {
         let end = SystemClock.monotonic.now + time
         while condition() {
             let rest = end - SystemClock.monotonic.now
             if rest <= .zero { return }
-            wait(for: rest)
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            _ = poll(&waiting, 1, Int32(clamping: rest.milliseconds))
             clear()
         }
     }
