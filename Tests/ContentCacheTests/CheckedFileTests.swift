@@ -155,8 +155,7 @@ import Testing
     @Test func aFileWithoutARecordedStateCountsAsChanged() throws {
         let (name, _) = try makeWhole()
         #expect(defect(of: name, expecting: .recorded(nil, size: 200_000)) == .changed)
-        #expect(
-            defect(of: name, expecting: .recorded(nil, size: 9)) == .wrongSize(found: 200_000, expected: 9))
+        #expect(defect(of: name, expecting: .recorded(nil, size: 9)) == .wrongSize(found: 200_000, expected: 9))
     }
 
     @Test func aFileStoredWithHolesIsNotTreatedAsChanged() throws {

@@ -48,8 +48,7 @@ import Testing
 
     private func edit(_ name: String, _ change: (inout [String: Any]) -> Void) throws {
         let url = URL(fileURLWithPath: checkpointPath(name))
-        var fields = try #require(
-            JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [String: Any])
+        var fields = try #require(JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [String: Any])
         change(&fields)
         try JSONSerialization.data(withJSONObject: fields).write(to: url)
     }

@@ -36,8 +36,7 @@ struct BackingFileTests {
             (KernelSide.allFlags | extension2, passthrough, nil),
         ] as [(UInt32, UInt32, String?)])
     func passthroughIsNotRequestedWithoutAnOfferAndAFolder(flags: UInt32, moreFlags: UInt32, folder: String?) throws {
-        let kernel = try KernelSide(
-            TestFilesystem(), backingFolder: folder, flags: flags, moreFlags: moreFlags)
+        let kernel = try KernelSide(TestFilesystem(), backingFolder: folder, flags: flags, moreFlags: moreFlags)
         #expect(kernel.initReply.error == 0)
         #expect(kernel.initReply.number(UInt32.self, at: 32) & Self.passthrough == 0)
         #expect(kernel.initReply.number(UInt32.self, at: 36) == 0)

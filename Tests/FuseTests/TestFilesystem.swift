@@ -129,8 +129,7 @@ final class TestFilesystem: FilesystemOperations {
     }
 
     func statfs(_ request: consuming Request, node: NodeID) {
-        request.reply(
-            statistics: FilesystemStatistics(blockSize: 512, blocks: 10, freeBlocks: 6))
+        request.reply(statistics: FilesystemStatistics(blockSize: 512, blocks: 10, freeBlocks: 6))
     }
 
     func getxattr(_ request: consuming Request, node: NodeID, name: String, capacity: Int) {

@@ -117,8 +117,7 @@ struct AlternateTests {
         let handle = try await mounted.open(node).handle()
         _ = try mounted.library.renameEpisode(id: id, to: "Pilot")
         #expect(mounted.filesystem.episode(at: ["Show", "Episode #12.mp3"]) == nil)
-        mounted.filesystem.handle(
-            Event(sequence: 1, time: 1_800_000_000, .episode(id, formerName: "Episode #12.mp3")))
+        mounted.filesystem.handle(Event(sequence: 1, time: 1_800_000_000, .episode(id, formerName: "Episode #12.mp3")))
         #expect(mounted.filesystem.episode(at: ["Show", "Episode #12.mp3"]) == id)
         mounted.release(node, handle)
         #expect(mounted.filesystem.episode(at: ["Show", "Episode #12.mp3"]) == nil)
@@ -168,8 +167,7 @@ struct AlternateTests {
         #expect(mounted.lookup(".alternates", in: try mounted.entry("Show").node) == .error(.noSuchFileOrDirectory))
         let folder = NodeNumber(kind: .episodeAlternates, row: id).node
         mounted.notifier.clear()
-        daemon.send(
-            Event(sequence: 1, time: 1_800_000_001, .show(show.id, name: "Show", formerName: nil)))
+        daemon.send(Event(sequence: 1, time: 1_800_000_001, .show(show.id, name: "Show", formerName: nil)))
         try await waitUntil {
             mounted.notifier.messages.contains(.entry(parent: folder, name: gone.fileName))
         }

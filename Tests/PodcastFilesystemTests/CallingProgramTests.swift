@@ -129,8 +129,7 @@ struct CallingProgramTests {
                 let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
                 let thread = link.flatMap { $0.split(separator: "/").last.flatMap { Int32($0) } } ?? 0
                 let status = (try? String(contentsOfFile: "/proc/\(thread)/status", encoding: .utf8)) ?? ""
-                continuation.resume(
-                    returning: (CallingProgram(thread: thread), CallingProgram.leader(status: status)))
+                continuation.resume(returning: (CallingProgram(thread: thread), CallingProgram.leader(status: status)))
             }
         }
         #expect(found.0 == own && found.1 == getpid())

@@ -135,10 +135,8 @@ struct ControlTests {
             (.refreshed([RefreshResult(name: "Show", added: 0, error: "the server answered 500")]), .error(.ioError)),
             (.refreshed([]), .error(.ioError)),
         ]
-        let next = Journal<Int>()
         let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
-            daemon.answer(frame, replies[next.entries.count].0)
-            next.append(0)
+            daemon.answer(frame, replies[daemon.frames.count - 1].0)
         }
         try await mounted.connect()
         for (reply, answer) in replies {
@@ -152,10 +150,8 @@ struct ControlTests {
             (Failure(errorNumber: 28, message: "the disk is full"), Errno.noSpace),
             (Failure(message: "no"), .ioError), (Failure(kind: .usage, message: "no"), .ioError),
         ]
-        let next = Journal<Int>()
         let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
-            daemon.answer(frame, failures[next.entries.count].0)
-            next.append(0)
+            daemon.answer(frame, failures[daemon.frames.count - 1].0)
         }
         try await mounted.connect()
         for (_, error) in failures {

@@ -105,8 +105,7 @@ struct FindFolderTests {
         let link = try mounted.entry(".find", "squid", "2026-01-01 Squid - Sea.mp3").node
         _ = try mounted.library.unsubscribe(podcast: show.id)
         #expect(try names("squid").count == 2)
-        #expect(
-            mounted.request { mounted.filesystem.readlink($0, node: link) }.answer == .error(.staleNFSFileHandle))
+        #expect(mounted.request { mounted.filesystem.readlink($0, node: link) }.answer == .error(.staleNFSFileHandle))
     }
 
     @Test func playersFindTheEpisodeOfALink() throws {

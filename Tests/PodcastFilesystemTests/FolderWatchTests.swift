@@ -1,7 +1,6 @@
 import Foundation
 import Platform
 import PodcastFilesystem
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,14 +11,14 @@ import Testing
 
     /// The results of consecutive waits on one thread.
     private final class Waits: Sendable {
-        private let answers = Mutex<[Bool]>([])
-        var entries: [Bool] { answers.withLock { $0 } }
+        private let answers = Journal<Bool>()
+        var entries: [Bool] { answers.entries }
 
         init(_ watch: FolderWatch) {
             startThread("watch") { [self] in
                 while true {
                     let answer = watch.wait()
-                    answers.withLock { $0.append(answer) }
+                    answers.append(answer)
                     if !answer { return }
                 }
             }
@@ -96,24 +95,16 @@ import Testing
 
     /// A single wait on its own thread.
     private struct OneWait {
-        private let waits: OneShotAnswer
+        private let answers = Journal<Bool>()
 
         init(_ watch: FolderWatch) {
-            let answer = OneShotAnswer()
-            waits = answer
-            startThread("wait") { answer.put(watch.wait()) }
+            startThread("wait") { [answers] in answers.append(watch.wait()) }
         }
 
         /// Waits until the wait has returned, and expects that the watch was not stopped.
         func isOver() async throws {
-            try await waitUntil(description: "the wait is over") { waits.answer != nil }
-            #expect(waits.answer == true)
+            try await waitUntil(description: "the wait is over") { !answers.entries.isEmpty }
+            #expect(answers.entries == [true])
         }
-    }
-
-    private final class OneShotAnswer: Sendable {
-        private let state = Mutex<Bool?>(nil)
-        var answer: Bool? { state.withLock { $0 } }
-        func put(_ value: Bool) { state.withLock { $0 = value } }
     }
 }

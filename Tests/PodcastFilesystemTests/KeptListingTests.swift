@@ -93,8 +93,7 @@ struct KeptListingTests {
         try mounted.refresh(
             podcast, .show("Show", episodes: 20, length: 400_000) { "http://127.0.0.1:9/Show/\($0).mp3" }, now: now)
         mounted.notifier.hold()
-        let event = Event(
-            sequence: 1, time: now, .show(podcast.id, name: nil, formerName: nil))
+        let event = Event(sequence: 1, time: now, .show(podcast.id, name: nil, formerName: nil))
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
         // The kernel is about to drop the attributes of all episodes. This listing is complete before that.
@@ -148,8 +147,7 @@ struct KeptListingTests {
         let (read, unread) = (try open(show), try mounted.opendir(.root))
         let before = try list(show, read)
         try rename()
-        let event = Event(
-            sequence: 1, time: 1_700_000_100, .show(podcast.id, name: nil, formerName: nil))
+        let event = Event(sequence: 1, time: 1_700_000_100, .show(podcast.id, name: nil, formerName: nil))
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.data(show)) }
         #expect(!mounted.notifier.messages.contains(.data(.root)))
@@ -162,8 +160,7 @@ struct KeptListingTests {
         try await mounted.connect()
         let stream = try open(show)
         try rename()
-        let event = Event(
-            sequence: 1, time: 1_700_000_100, .show(podcast.id, name: nil, formerName: nil))
+        let event = Event(sequence: 1, time: 1_700_000_100, .show(podcast.id, name: nil, formerName: nil))
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
         #expect(try list(show, stream).contains("Renamed.mp3"))
@@ -175,8 +172,7 @@ struct KeptListingTests {
         let stream = try open(show)
         let begin = try #require(mounted.list(show, stream.handle, size: 1_000))
         try rename()
-        let event = Event(
-            sequence: 1, time: 1_700_000_100, .show(podcast.id, name: nil, formerName: nil))
+        let event = Event(sequence: 1, time: 1_700_000_100, .show(podcast.id, name: nil, formerName: nil))
         daemon.send(event)
         try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
         // The stream is still filling the kernel's cache.

@@ -92,8 +92,7 @@ extension KernelCacheSimulation {
             if !isInvalidated { answered(number) }
             program.step = .replying(program.mode)
             if needsInvalidation, !isInvalidated {
-                messages.append(
-                    Message(invalidation: .attributes(number), waiter: (id, .replying(program.mode))))
+                messages.append(Message(invalidation: .attributes(number), waiter: (id, .replying(program.mode))))
                 program.step = .waiting
             }
         case .replying(let mode):

@@ -9,8 +9,7 @@ import Transfers
 
 struct KernelCacheTests {
     private static let number = NodeNumber(kind: .episode, generation: 1, row: 7)
-    private static let place = Library.EpisodePlace(
-        id: 7, podcast: 1, name: "One.mp3", generation: 1, isBuried: false)
+    private static let place = Library.EpisodePlace(id: 7, podcast: 1, name: "One.mp3", generation: 1, isBuried: false)
 
     /// Simulates random orders of lookups, listings, opens, reads, changes and other events by the kernel's rules.
     @Test func theSimulatedKernelNeverReturnsStaleData() {

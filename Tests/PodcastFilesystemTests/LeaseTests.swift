@@ -71,8 +71,7 @@ struct LeaseTests {
     @Test func aFileNotYetInTheLibraryIsLeasedByTheNextOpen() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
-        try mounted.library.confirm(
-            episode: try mounted.episode().id, size: Int64(content.size), now: 1_700_000_001)
+        try mounted.library.confirm(episode: try mounted.episode().id, size: Int64(content.size), now: 1_700_000_001)
         let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let node = try node(mounted)

@@ -114,8 +114,7 @@ struct LinkFolderTests {
         #expect(try names("Downloaded").isEmpty)
         // A renamed show has links with other names and other targets.
         try mounted.library.renamePodcast(id: podcast.id, to: "Uno")
-        daemon.send(
-            Event(sequence: 2, time: 1_700_000_600, .show(podcast.id, name: "Uno", formerName: nil)))
+        daemon.send(Event(sequence: 2, time: 1_700_000_600, .show(podcast.id, name: "Uno", formerName: nil)))
         for number in 1...2 {
             let old = RecordingNotifier.Message.entry(
                 parent: latest, name: "2026-01-0\(number) Episode \(number) - One.mp3")

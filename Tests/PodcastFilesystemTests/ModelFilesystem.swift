@@ -67,8 +67,7 @@ final class ModelFilesystem: ModelSubject {
 
     private func ask(_ operation: (consuming Request) -> Void) async throws -> RecordedAnswer {
         let reply = RecordedReply()
-        operation(
-            reply.request(id: nextRequest.wrappingAdd(2, ordering: .relaxed).newValue, uid: owner, gid: owner))
+        operation(reply.request(id: nextRequest.wrappingAdd(2, ordering: .relaxed).newValue, uid: owner, gid: owner))
         let answer = try await reply.answered()
         if case .error(let error) = answer { throw ModelErrno(error.rawValue) }
         return answer
@@ -155,8 +154,7 @@ final class ModelFilesystem: ModelSubject {
     func statistics() async throws -> ModelStatistics {
         let answer = try await ask { filesystem.statfs($0, node: .root) }
         guard case .statistics(let found) = answer else { throw Misfit(answer: answer) }
-        return ModelStatistics(
-            blocks: Int64(found.blocks), free: Int64(found.freeBlocks), longestName: Int64(NAME_MAX))
+        return ModelStatistics(blocks: Int64(found.blocks), free: Int64(found.freeBlocks), longestName: Int64(NAME_MAX))
     }
 
     // MARK: Files
@@ -203,8 +201,7 @@ final class ModelFilesystem: ModelSubject {
     }
 
     func list(_ folder: Folder, from offset: Int64, size: Int, plus: Bool) async throws -> [ModelListed] {
-        let page = DirectoryPage(
-            handle: folder.handle, offset: UInt64(offset), size: size, withAttributes: plus)
+        let page = DirectoryPage(handle: folder.handle, offset: UInt64(offset), size: size, withAttributes: plus)
         let answer = try await ask { filesystem.readdir($0, node: folder.node, page: page) }
         guard let entries = answer.listing else { throw Misfit(answer: answer) }
         return try entries.map { entry in

@@ -198,9 +198,7 @@ final class Mounted: Sendable {
 
     /// Reads beyond the end of a file, as the kernel reads ahead if it has cached a larger size. The filesystem may
     /// refuse the first attempt with EIO. This function then repeats the read once, which returns no bytes.
-    func readTail(
-        _ node: NodeID, _ handle: Fuse.FileHandle, _ offset: Int64, _ size: Int
-    ) -> RecordedAnswer? {
+    func readTail(_ node: NodeID, _ handle: Fuse.FileHandle, _ offset: Int64, _ size: Int) -> RecordedAnswer? {
         let first = read(node, handle, offset, size).answer
         return first == .error(.ioError) ? read(node, handle, offset, size).answer : first
     }

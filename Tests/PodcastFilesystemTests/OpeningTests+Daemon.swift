@@ -112,8 +112,7 @@ extension OpeningTests {
         // Events cause no second invalidation of the node before the kernel has requested the attributes.
         let other = try mounted.subscribe("Other")
         for (id, name) in [(podcast.id, "Show"), (other.id, "Other")] {
-            daemon.send(
-                Event(sequence: 1, time: 1_700_000_000, .show(id, name: name, formerName: nil)))
+            daemon.send(Event(sequence: 1, time: 1_700_000_000, .show(id, name: name, formerName: nil)))
         }
         try await waitUntil(description: "the entry is invalidated") {
             mounted.notifier.messages.contains(.entry(parent: .root, name: "Other"))
@@ -179,8 +178,7 @@ extension OpeningTests {
         try await daemon.wait(for: .close)
         #expect(
             mounted.notifier.messages == [
-                .entry(
-                    parent: NodeNumber(kind: .show, row: podcast.id).node, name: "2026-01-01 Episode 1.mp3")
+                .entry(parent: NodeNumber(kind: .show, row: podcast.id).node, name: "2026-01-01 Episode 1.mp3")
             ])
     }
 

@@ -123,8 +123,7 @@ struct OpeningTests {
         #expect(mounted.open(old).answer == .error(.staleNFSFileHandle))
         #expect(
             mounted.notifier.messages == [
-                .entry(
-                    parent: NodeNumber(kind: .show, row: podcast.id).node, name: "2026-01-01 Episode 1.mp3")
+                .entry(parent: NodeNumber(kind: .show, row: podcast.id).node, name: "2026-01-01 Episode 1.mp3")
             ])
         #expect(mounted.open(NodeID(rawValue: .max)).answer == .error(.staleNFSFileHandle))
         #expect(mounted.open(NodeNumber(kind: .fixed, row: 50).node).answer == .error(.staleNFSFileHandle))

@@ -177,8 +177,7 @@ struct SearchTests {
         let mounted = try Mounted()
         mounted.start()
         for index in 0...SearchTerms<FoundFolder>.capacity { _ = try mounted.entry(".search", "term \(index)") }
-        #expect(
-            mounted.notifier.messages.contains(.entry(parent: NodeNumber.search.node, name: "term 0")))
+        #expect(mounted.notifier.messages.contains(.entry(parent: NodeNumber.search.node, name: "term 0")))
         let node = try mounted.entry(".search", "term 0").node
         mounted.filesystem.forget(node: node, count: 2)
         #expect(mounted.attributes(node) != nil)

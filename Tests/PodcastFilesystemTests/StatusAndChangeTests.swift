@@ -67,15 +67,12 @@ struct StatusAndChangeTests {
 
         // A refresh starts, as a separate task, and the download completes.
         let id = try mounted.episode().id
-        daemon.send(
-            fetch(.running))
-        daemon.send(
-            event(.completed(report(4, .cached, of: id))))
+        daemon.send(fetch(.running))
+        daemon.send(event(.completed(report(4, .cached, of: id))))
         try await waitUntil { try await !content(of: ".status").contains("Episode 1") }
         let rest = try await content(of: ".status.json")
         #expect(rest.contains("\"kind\": \"refresh\"") && rest.contains("\"path\": \"Show\""))
-        daemon.send(
-            fetch(.remote))
+        daemon.send(fetch(.remote))
         try await waitUntil { try await content(of: ".status") == "no active tasks\n" }
         // Each lookup returns the size at that moment.
         #expect(try mounted.entry(".status").attributes.size == 16)
@@ -131,8 +128,7 @@ struct StatusAndChangeTests {
         daemon.send(event)
         // A second event, about the show "Other", marks the end: its messages follow those of `event`.
         let other = try #require(try mounted.library.podcast(named: "Other"))
-        daemon.send(
-            self.event(.show(other.id, name: "Other", formerName: nil)))
+        daemon.send(self.event(.show(other.id, name: "Other", formerName: nil)))
         let last = RecordingNotifier.Message.entry(parent: .root, name: "Other")
         // Wait for the second event's last message too. Otherwise it might arrive after the next call of this function
         // has cleared the messages.
@@ -295,8 +291,7 @@ struct StatusAndChangeTests {
         let entries = try mounted.library.entries(of: podcast.id)
         let (first, second) = (entries[1], entries[0])
         try mounted.library.renameEpisode(id: first.id, to: "Pilot")
-        let renamed = try await messages(
-            after: event(.episode(first.id, formerName: first.name)), daemon)
+        let renamed = try await messages(after: event(.episode(first.id, formerName: first.name)), daemon)
         #expect(renamed.contains(.entry(parent: show, name: first.name)))
         #expect(Set(renamed).isSuperset(of: besides("2026-01-01 Episode 1", podcast)))
 
@@ -307,8 +302,7 @@ struct StatusAndChangeTests {
         #expect(Set(buried).isSuperset(of: besides("2026-01-02 Episode 2", podcast)))
 
         try mounted.library.renamePodcast(id: podcast.id, to: "New")
-        let show2 = try await messages(
-            after: event(.show(podcast.id, name: "New", formerName: "Show")), daemon)
+        let show2 = try await messages(after: event(.show(podcast.id, name: "New", formerName: "Show")), daemon)
         #expect(show2.contains(.entry(parent: .root, name: "Show")))
         #expect(show2.contains(.entry(parent: .root, name: "New")))
     }

@@ -231,8 +231,7 @@ struct TreeTests {
         #expect(after.blockSize == 4_096 && after.blocks == 1_000)
         #expect(after.freeBlocks == 900)
         // A cache above its limit has 0 bytes free, not a huge unsigned number.
-        try mounted.store(
-            TestContent(seed: 1, size: 5_000_000), of: try mounted.episode(), generation: 2)
+        try mounted.store(TestContent(seed: 1, size: 5_000_000), of: try mounted.episode(), generation: 2)
         #expect(statistics()?.freeBlocks == 0)
     }
 }

@@ -307,9 +307,7 @@ private final class Subject {
             let now = Instant.milliseconds(Int64(token))
             let download = Download(
                 host: "h\(Int.random(in: 0..<5, using: &random))", priority: random.chance(50) ? .asked : .automatic)
-            if pools.request(
-                token, host: download.host, forReader: false, priority: download.priority, now: now)
-            {
+            if pools.request(token, host: download.host, forReader: false, priority: download.priority, now: now) {
                 active[token] = download
             } else {
                 waiting.append((token, download))

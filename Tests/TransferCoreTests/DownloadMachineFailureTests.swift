@@ -75,8 +75,7 @@ import Testing
         bench.pass(50_000)
         _ = bench.received(1, 1)
         #expect(bench.machine.deadline == bench.now + .seconds(60))
-        #expect(
-            bench.tick().first == .answerRead(1, TransferError(.timedOut, "nothing arrived for 60 s")))
+        #expect(bench.tick().first == .answerRead(1, TransferError(.timedOut, "nothing arrived for 60 s")))
         #expect(bench.machine.has(1), "the download goes on")
     }
 
@@ -88,8 +87,7 @@ import Testing
         _ = bench.failed(2, .unreachable)
         var actions: [Machine.Action] = []
         while actions.isEmpty || bench.machine.hasBlockedReaders { actions += bench.tick() }
-        #expect(
-            actions.contains(.answerRead(1, TransferError(.unreachable, "nothing arrived for 1 s: broken"))))
+        #expect(actions.contains(.answerRead(1, TransferError(.unreachable, "nothing arrived for 1 s: broken"))))
     }
 
     @Test func anOpenWithoutANetworkFailsAtOnce() {

@@ -70,8 +70,7 @@ import Testing
             let size = Int64.random(in: 1...2_000, using: &random)
             let tags = ModelServer.Tags.allCases.randomElement(using: &random) ?? .strong
             let hasRanges = random.chance(70)
-            let server = ModelServer(
-                tags: tags, hasRanges: hasRanges, sendsLength: random.chance(80), size: size)
+            let server = ModelServer(tags: tags, hasRanges: hasRanges, sendsLength: random.chance(80), size: size)
             let limits = Self.limits(excess: 50)
             let machine = DownloadMachine(generation: 1, limits: limits)
             var simulation = MachineSimulation(machine: machine, server: server, random: random)

@@ -56,8 +56,7 @@ import Transfers
     }
 
     @Test func aFileThatIsCachedNeedsNoConnection() {
-        let bench = MachineBench(
-            pin: MachineBench.pin(), present: MachineBench.ranges(0..<10_000), isCached: true)
+        let bench = MachineBench(pin: MachineBench.pin(), present: MachineBench.ranges(0..<10_000), isCached: true)
         #expect(bench.open(1) == [.answerOpen(1, nil)])
         #expect(bench.read(2, 0..<20_000) == [.answerRead(2, nil)])
         #expect(bench.fill() == [])
@@ -128,8 +127,7 @@ import Transfers
 
     @Test func aReadElsewhereOpensOneMoreConnectionAndFillingYields() {
         let bench = reading()
-        #expect(
-            bench.read(3, 8_000..<8_100) == [.connect(2, .part(8_000..<10_000, forReader: true)), .pause(1)])
+        #expect(bench.read(3, 8_000..<8_100) == [.connect(2, .part(8_000..<10_000, forReader: true)), .pause(1)])
         #expect(bench.head(2, MachineBench.part(8_000..<10_000)) == [])
         #expect(bench.machine.step(1) == .write(until: 8_000))
         #expect(bench.received(2, 100) == [.answerRead(3, nil), .resume(1, forReader: false), .serving(2, false)])
@@ -142,8 +140,7 @@ import Transfers
 
     @Test func aConnectionWithMuchExcessIsEndedInsteadOfPaused() {
         let bench = reading(MachineBench { $0.excess = 1_500 })
-        #expect(
-            bench.read(3, 8_000..<8_100) == [.abort(1), .connect(2, .part(8_000..<10_000, forReader: true))])
+        #expect(bench.read(3, 8_000..<8_100) == [.abort(1), .connect(2, .part(8_000..<10_000, forReader: true))])
         #expect(bench.head(2, MachineBench.part(8_000..<10_000)) == [])
         _ = bench.received(2, 2_000)
         #expect(
@@ -193,8 +190,7 @@ import Transfers
     }
 
     @Test func aResumedFileContinuesWhereItStopped() {
-        let bench = MachineBench(
-            pin: MachineBench.pin(), present: MachineBench.ranges(0..<4_000), knowsDirect: true)
+        let bench = MachineBench(pin: MachineBench.pin(), present: MachineBench.ranges(0..<4_000), knowsDirect: true)
         #expect(bench.fill() == [.connect(1, .part(4_000..<10_000, forReader: false))])
         #expect(bench.machine.state == .queued)
         #expect(bench.head(1, MachineBench.part(4_000..<10_000)) == [])

@@ -140,8 +140,7 @@ import Testing
         _ = bench.received(1, 2_000)
         _ = bench.read(3, 9_000..<9_100)
         #expect(bench.machine.step(1) == .write(until: 9_000))
-        #expect(
-            bench.head(2, MachineBench.whole()) == [.abort(2), .serving(1, true), .resume(1, forReader: true)])
+        #expect(bench.head(2, MachineBench.whole()) == [.abort(2), .serving(1, true), .resume(1, forReader: true)])
         #expect(bench.machine.step(1) == .write(until: 10_000))
     }
 
@@ -156,8 +155,7 @@ import Testing
     }
 
     @Test func aRangeErrorConfirmsACompleteFile() {
-        let bench = MachineBench(
-            pin: MachineBench.pin(nil), present: MachineBench.ranges(0..<4_000), knowsDirect: true)
+        let bench = MachineBench(pin: MachineBench.pin(nil), present: MachineBench.ranges(0..<4_000), knowsDirect: true)
         #expect(
             bench.fill() == [
                 .connect(
@@ -220,8 +218,7 @@ import Testing
     }
 
     @Test func aPartOfAnUnknownTotalIsNotTheEnd() {
-        let bench = MachineBench(
-            pin: MachineBench.pin(nil), present: MachineBench.ranges(0..<4_000), knowsDirect: true)
+        let bench = MachineBench(pin: MachineBench.pin(nil), present: MachineBench.ranges(0..<4_000), knowsDirect: true)
         _ = bench.fill()
         _ = bench.head(1, MachineBench.part(4_000..<5_000, of: nil))
         _ = bench.received(1, 1_000)

@@ -85,8 +85,7 @@ import Testing
         #expect(bench.machine.present.isEmpty && bench.machine.generation == 2)
         _ = bench.head(2, MachineBench.whole(1_000))
         #expect(bench.received(2, 1_000).contains(.finish(generation: 2)))
-        #expect(
-            bench.machine.mismatched(differs, now: bench.now) == [.abandonFile(generation: 2), .failed(differs)])
+        #expect(bench.machine.mismatched(differs, now: bench.now) == [.abandonFile(generation: 2), .failed(differs)])
         #expect(bench.machine.state == .failed)
         #expect(bench.machine.mismatched(differs, now: bench.now) == [], "the file is no longer being finished")
     }

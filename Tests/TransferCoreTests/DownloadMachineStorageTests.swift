@@ -117,8 +117,7 @@ import Testing
     }
 
     @Test func aCachedFileNeedsNoSpace() {
-        let bench = MachineBench(
-            pin: MachineBench.pin(), present: MachineBench.ranges(0..<10_000), isCached: true)
+        let bench = MachineBench(pin: MachineBench.pin(), present: MachineBench.ranges(0..<10_000), isCached: true)
         #expect(bench.storageIsFull(full) == [])
         #expect(bench.machine.storageFull == nil)
         #expect(bench.machine.state == .cached)

@@ -124,9 +124,7 @@ extension DownloadMachine.ConnectRequest {
         Self(offset: 0, end: nil, ranged: false, ifRange: nil, direct: direct, forReader: forReader)
     }
 
-    static func probe(
-        _ range: Range<Int64>, ifRange: Validator? = MachineBench.tag, direct: Bool = true
-    ) -> Self {
+    static func probe(_ range: Range<Int64>, ifRange: Validator? = MachineBench.tag, direct: Bool = true) -> Self {
         var request = part(range, ifRange: ifRange, direct: direct, forReader: true)
         request.isProbe = true
         return request

@@ -101,15 +101,13 @@ import Testing
     @Test func aStrongTagIsTheBestValidator() {
         #expect(validator(["etag": "\"v1\""]) == .entityTag("\"v1\""))
         #expect(validator(["etag": "\"\""]) == .entityTag("\"\""))
-        #expect(
-            validator(["etag": "\"v1\"", "last-modified": hourBefore, "date": date]) == .entityTag("\"v1\""))
+        #expect(validator(["etag": "\"v1\"", "last-modified": hourBefore, "date": date]) == .entityTag("\"v1\""))
     }
 
     @Test(arguments: ["W/\"v1\"", "v1", "\"", "\"a\"b\"", "\"a b\"", "\"é\"", "\"\u{FFFD}\"", ""])
     func anyOtherTagIsNoValidator(tag: String) {
         #expect(validator(["etag": tag]) == nil)
-        #expect(
-            validator(["etag": tag, "last-modified": hourBefore, "date": date]) == .lastModified(hourBefore))
+        #expect(validator(["etag": tag, "last-modified": hourBefore, "date": date]) == .lastModified(hourBefore))
     }
 
     @Test(arguments: [

@@ -37,9 +37,7 @@ final class UploadBench {
     func sent(_ count: Int64) { machine.sent(lastID, count) }
     func pass(_ milliseconds: Int64) { now += .milliseconds(milliseconds) }
 
-    func answer(
-        _ status: Int, _ fields: [String: String] = [:], location: String? = nil
-    ) -> [UploadMachine.Action] {
+    func answer(_ status: Int, _ fields: [String: String] = [:], location: String? = nil) -> [UploadMachine.Action] {
         machine.requestSent(lastID)
         let head = ResponseHead(status: status, fields: fields)
         return note(machine.answered(lastID, head, location: location, now: now, random: 0))

@@ -28,8 +28,7 @@ extension UploadMachineTests {
     @Test(arguments: [500, 502, 504]) func aPostThatMayHaveSucceededIsInDoubt(_ status: Int) {
         bench.post()
         #expect(bench.answer(status) == [])
-        #expect(
-            bench.tick() == [.resolveDoubt(TransferError(.failed, "the server answered \(status)"))])
+        #expect(bench.tick() == [.resolveDoubt(TransferError(.failed, "the server answered \(status)"))])
     }
 
     @Test func aPostWithALostResponseIsInDoubt() {

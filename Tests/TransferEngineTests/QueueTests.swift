@@ -76,8 +76,7 @@ import Testing
     @Test func aServerThatRefusesIsNotAskedForEachDownload() async throws {
         let bench = try EngineBench()
         for key in 1...Self.count {
-            bench.add(
-                MediaID(key), Resource(content, etag: "\"v1\""), key <= 2 ? [.normal.retryAfter("3600")] : [])
+            bench.add(MediaID(key), Resource(content, etag: "\"v1\""), key <= 2 ? [.normal.retryAfter("3600")] : [])
         }
         for key in 1...Self.count { try bench.fill(MediaID(key)) }
         func snapshots() async throws -> [DownloadSnapshot] { try await bench.engine.snapshots() }

@@ -31,8 +31,7 @@ import Testing
             let coding = "Transfer-Encoding: chunked"
             let bench = try bench { _ in
                 let length = "Content-Length: \(length)"
-                return .chunked().rawHead(
-                    Self.status, Self.type, isFirst ? length : coding, isFirst ? coding : length)
+                return .chunked().rawHead(Self.status, Self.type, isFirst ? length : coding, isFirst ? coding : length)
             }
             guard isNumber else {
                 #expect(await failure { try await bench.read(1, 0..<100) }?.code == .unusable)
@@ -109,8 +108,7 @@ import Testing
             .normal.rawHead(Self.status, "Content-Length: 10", "Content-Length: 60000")
         }
         let error = await failure {
-            for try await _ in try bench.engine.data(
-                for: DataRequest(url: bench.server.url("/1.mp3"), limit: 100_000))
+            for try await _ in try bench.engine.data(for: DataRequest(url: bench.server.url("/1.mp3"), limit: 100_000))
             {}
         }
         #expect(error == TransferError(.unusable, "the server sent two different Content-Lengths"))
