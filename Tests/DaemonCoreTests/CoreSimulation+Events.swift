@@ -79,7 +79,7 @@ extension CoreSimulation {
         return .registered(
             RegisteredDownload(
                 id: id, show: 1, path: "Show/\(media)", session: row.session, isSuspended: row.isSuspended,
-                created: .seconds(1), snapshot: snapshot), asked: asked)
+                created: .seconds(1), asked: .seconds(1), snapshot: snapshot, recordedBytes: 0), asked: asked)
     }
 
     mutating func moveTransfer() throws {

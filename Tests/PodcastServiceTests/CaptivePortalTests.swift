@@ -1,7 +1,7 @@
 import Glibc
 import PodcastLibrary
 import PodcastProtocol
-import PodcastService
+@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers

@@ -2,7 +2,7 @@ import Foundation
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
-import PodcastService
+@testable import PodcastService
 import Synchronization
 import TestSupport
 import Testing

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import PodcastLibrary
 import PodcastProtocol
-import PodcastService
+@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers

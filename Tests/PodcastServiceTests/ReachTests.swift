@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import PodcastProtocol
-import PodcastService
+@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers

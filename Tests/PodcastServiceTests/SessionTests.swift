@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import PodcastLibrary
-import PodcastService
+@testable import PodcastService
 import Synchronization
 import TestSupport
 import Testing

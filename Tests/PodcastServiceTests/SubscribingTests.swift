@@ -1,6 +1,6 @@
 import Foundation
 import PodcastProtocol
-import PodcastService
+@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers

@@ -1,7 +1,7 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-import PodcastService
+@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
@@ -20,8 +20,8 @@ import Transfers
     private func skipped() -> [WorkItem] { WorkJournal.skipped(home.paths, now: now).map(\.item) }
 
     @Test func markersSurviveACrashAndNotAnExit() {
-        let item = WorkItem(.upload, id: 7)
-        die(under: item, WorkItem(.sync))
+        let item = WorkItem(kind: .upload, id: 7)
+        die(under: item, WorkItem(kind: .sync))
         let second = WorkJournal(paths: home.paths)
         #expect(second.open(now: now) { _ in "name" }.isEmpty)
         second.begin([item])
@@ -41,14 +41,14 @@ import Transfers
     @Test func aShorterBlockOfMarkersReplacesALongerOne() {
         let first = WorkJournal(paths: home.paths)
         _ = first.open(now: now) { _ in "n" }
-        first.begin((1...60).map { WorkItem(.refresh, id: 1_000_000 + $0) })
-        first.remove((2...60).map { WorkItem(.refresh, id: 1_000_000 + $0) })
+        first.begin((1...60).map { WorkItem(kind: .refresh, id: 1_000_000 + $0) })
+        first.remove((2...60).map { WorkItem(kind: .refresh, id: 1_000_000 + $0) })
         var found: Set<WorkItem> = []
         _ = WorkJournal(paths: home.paths).open(now: now) {
             found.insert($0)
             return "n"
         }
-        #expect(found == [WorkItem(.refresh, id: 1_000_001)])
+        #expect(found == [WorkItem(kind: .refresh, id: 1_000_001)])
     }
 
     @Test(arguments: [
@@ -63,8 +63,8 @@ import Transfers
     }
 
     @Test func markersOfAnotherBootDoNotCount() throws {
-        die(under: WorkItem(.sync))
-        die(under: WorkItem(.sync))
+        die(under: WorkItem(kind: .sync))
+        die(under: WorkItem(kind: .sync))
         let text = try String(contentsOfFile: home.paths.workMarkers, encoding: .utf8)
         let lines = text.split(separator: "\n").dropFirst()
         try Data("another\n\(lines.joined(separator: "\n"))\n".utf8).write(
@@ -78,8 +78,8 @@ import Transfers
         _ = journal.open(now: now) { _ in "n" }
         let duration = ContinuousClock().measure {
             for id in Int64(1)...1_000 {
-                journal.begin([WorkItem(.refresh, id: id)])
-                if id.isMultiple(of: 8) { journal.remove((id - 7...id).map { WorkItem(.refresh, id: $0) }) }
+                journal.begin([WorkItem(kind: .refresh, id: id)])
+                if id.isMultiple(of: 8) { journal.remove((id - 7...id).map { WorkItem(kind: .refresh, id: $0) }) }
             }
         }
         print("1,000 markers: \(duration)")
@@ -96,8 +96,8 @@ import Transfers
         let bad = try #require(try first.library.podcast(named: "Bad")).id
         let good = try #require(try first.library.podcast(named: "Good")).id
         await first.stop()
-        die(under: WorkItem(.refresh, id: bad.rawValue), WorkItem(.refresh, id: good.rawValue))
-        die(under: WorkItem(.refresh, id: bad.rawValue))
+        die(under: WorkItem(kind: .refresh, id: bad.rawValue), WorkItem(kind: .refresh, id: good.rawValue))
+        die(under: WorkItem(kind: .refresh, id: bad.rawValue))
 
         // Both shows are due.
         let library = try Library.openForWriting(at: home.paths.library)
@@ -111,7 +111,7 @@ import Transfers
         }
         #expect(web.requests(for: "/bad.xml").isEmpty)
         #expect(try #require(try daemon.library.podcast(id: bad)?.nextRefresh) >= now + 86_000)
-        #expect(skipped() == [WorkItem(.refresh, id: bad.rawValue)])
+        #expect(skipped() == [WorkItem(kind: .refresh, id: bad.rawValue)])
 
         let all = try await second.refresh()
         #expect(all.first { $0.name == "Bad" }?.error?.contains("podfs refresh Bad") == true)
@@ -129,7 +129,7 @@ import Transfers
         await first.stop()
         let journal = WorkJournal(paths: home.paths)
         _ = journal.open(now: now) { _ in "n" }
-        journal.begin(shows.map { WorkItem(.refresh, id: $0.rawValue) })
+        journal.begin(shows.map { WorkItem(kind: .refresh, id: $0.rawValue) })
         let library = try Library.openForWriting(at: home.paths.library)
         for show in shows { try library.setNextRefresh(podcast: show, 1) }
         let gates = (1...4).map { number in
@@ -165,12 +165,12 @@ import Transfers
             .syncLogin(SyncLoginRequest(url: server.url, user: "anna", password: "s3cret pass", device: "here")))
         try await client.perform(.syncNow(despiteHold: true))
         await first.stop()
-        die(under: WorkItem(.sync))
-        die(under: WorkItem(.sync))
+        die(under: WorkItem(kind: .sync))
+        die(under: WorkItem(kind: .sync))
         let (_, second) = try await home.connect()
         let status = try await second.perform(.syncStatus, \.sync)
         #expect(try #require(status.nextSync) >= now + 86_000)
-        #expect(skipped() == [WorkItem(.sync)])
+        #expect(skipped() == [WorkItem(kind: .sync)])
         try await second.perform(.syncNow(despiteHold: true))
         #expect(skipped().isEmpty)
     }
@@ -210,8 +210,8 @@ import Transfers
             Upload(
                 url: home.web.url("/post"), title: "Mine", description: nil,
                 media: SnapshotFile(file: copy, name: "m.mp3"), size: 5, idempotencyKey: "k", created: now))
-        die(under: WorkItem(.upload, id: upload.id.rawValue))
-        die(under: WorkItem(.upload, id: upload.id.rawValue))
+        die(under: WorkItem(kind: .upload, id: upload.id.rawValue))
+        die(under: WorkItem(kind: .upload, id: upload.id.rawValue))
         let (_, client) = try await home.connect()
         let task = try #require(try await client.tasks().first)
         #expect(task.state == .suspended && task.error?.contains("podfs resume upload:\(upload.id)") == true)

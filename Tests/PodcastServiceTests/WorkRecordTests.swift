@@ -6,9 +6,9 @@ import Testing
 /// The work that is skipped or runs alone after the daemon has crashed during it. No IO.
 @Suite struct WorkRecordTests {
     private let now: Int64 = 1_800_000_000
-    private let guilty = WorkItem(.refresh, id: 1)
+    private let guilty = WorkItem(kind: .refresh, id: 1)
 
-    private func items(_ ids: ClosedRange<Int64>) -> [WorkItem] { ids.map { WorkItem(.refresh, id: $0) } }
+    private func items(_ ids: ClosedRange<Int64>) -> [WorkItem] { ids.map { WorkItem(kind: .refresh, id: $0) } }
 
     @Test func twoConsecutiveCrashesSkipAnItemForADay() throws {
         var record = WorkRecord(now: now)
@@ -42,7 +42,7 @@ import Testing
         _ = record.recordCrash(during: Set(items(1...3)), now: now) { _ in "Show" }
         #expect(record.turn(of: items(1...6), running: [], now: now) == items(4...6))
         #expect(record.turn(of: items(1...3), running: [], now: now) == items(1...1))
-        #expect(record.turn(of: items(1...3), running: [WorkItem(.sync)], now: now) == [])
+        #expect(record.turn(of: items(1...3), running: [WorkItem(kind: .sync)], now: now) == [])
         #expect(record.turn(of: items(2...6), running: Set(items(1...1)), now: now) == [])
     }
 
@@ -51,7 +51,7 @@ import Testing
     func onlyTheItemThatCrashesTheDaemonIsSkipped(guiltyID: Int64) {
         var dice = SeededGenerator(seed: UInt64(guiltyID))
         var record = WorkRecord(now: now)
-        let guilty = WorkItem(.refresh, id: guiltyID)
+        let guilty = WorkItem(kind: .refresh, id: guiltyID)
         var due = items(1...40).shuffled(using: &dice)
         var crashes = 0
         while record.skippedUntil(guilty, now: now) == nil, crashes < 10 {

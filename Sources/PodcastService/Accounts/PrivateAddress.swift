@@ -11,6 +11,9 @@ package struct PrivateAddress: Sendable, Equatable {
     /// The credentials of the user info (RFC 3986 §3.2.1), unescaped; `nil` if there are none, or they are empty.
     package let credentials: Credentials?
 
+}
+
+extension PrivateAddress {
     package init(_ text: String) {
         url = WebAddress.withoutUserInfo(text)
         guard url != text, let address = try? WebAddress(text), let (user, password) = address.userInfo,
@@ -20,11 +23,6 @@ package struct PrivateAddress: Sendable, Equatable {
             return
         }
         credentials = Credentials(user: user, password: password, origin: address.origin)
-    }
-
-    package init(url: String, credentials: Credentials?) {
-        self.url = url
-        self.credentials = credentials
     }
 
     /// The address with secrets redacted, for display.

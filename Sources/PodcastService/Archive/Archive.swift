@@ -230,7 +230,7 @@ extension Archive {
 }
 
 /// The reason why a file could not be added to the archive.
-package enum ArchiveError: Error, Sendable, Equatable, CustomStringConvertible {
+enum ArchiveError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The folder cannot be used now: no file can be added.
     case unavailable(String)
     /// The archive's disk is full.
@@ -240,7 +240,7 @@ package enum ArchiveError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The source does not have the recorded content.
     case damaged
 
-    package var description: String {
+    var description: String {
         switch self {
         case .unavailable(let reason), .refused(let reason): reason
         case .full: "the archive's disk is full"

@@ -1,6 +1,6 @@
 internal import Platform
 internal import PodcastFeed
-package import Transfers
+internal import Transfers
 
 /// A check of a stream's playlist (HTTP Live Streaming, RFC 8216) that receives the playlist piece by piece. It
 /// performs no I/O.
@@ -8,14 +8,14 @@ package import Transfers
 /// A player that opens the playlist fetches every address in it without asking. So an episode is only presented as a
 /// stream if all addresses are http or https, and none has `localhost` or a numeric host in a more private network than
 /// the playlist itself. Other host names are not looked up here, and pass.
-package struct StreamPlaylist {
+struct StreamPlaylist {
     /// The maximum size of a playlist in bytes: a day of two-second segments with long addresses.
-    package static let largest = 8 << 20
+    static let largest = 8 << 20
     /// The maximum length of a line in bytes.
-    package static let longestLine = 64 << 10
+    static let longestLine = 64 << 10
 
     /// The error for opens and downloads of a stream.
-    package static let notAFile = TransferError(
+    static let notAFile = TransferError(
         .unusable, "it is a stream, not a file: players fetch it while they play it")
 
     private let base: String
@@ -32,14 +32,14 @@ package struct StreamPlaylist {
     ///   - base: the final address of the playlist.
     ///   - space: the address space (public, local or loopback) of that address; `nil` allows links into
     ///     any address space.
-    package init(base: String, reach: ReachPolicy = ReachPolicy(), space: AddressSpace? = nil) {
+    init(base: String, reach: ReachPolicy = ReachPolicy(), space: AddressSpace? = nil) {
         self.base = base
         self.reach = reach
         self.space = space
     }
 
     /// Appends the next received bytes, and checks each line that they complete.
-    package mutating func append(_ bytes: some Collection<UInt8>) throws(TransferError) {
+    mutating func append(_ bytes: some Collection<UInt8>) throws(TransferError) {
         var rest = bytes[...]
         while let end = rest.firstIndex(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
             line += rest[..<end]
@@ -51,7 +51,7 @@ package struct StreamPlaylist {
     }
 
     /// Checks the last line, and that the playlist has at least one address to play.
-    package mutating func finish() throws(TransferError) {
+    mutating func finish() throws(TransferError) {
         try endLine()
         if isFirst { throw TransferError(.unusable, "the playlist of the stream is empty") }
         if addresses == 0 { throw Self.unusable("no address") }

@@ -6,13 +6,13 @@ internal import Transfers
 
 /// Functions for all catalogues (podcast directories that can be searched). They build request URLs, and parse
 /// responses, which are untrusted JSON of limited size.
-package enum CatalogueAnswer {
+enum CatalogueAnswer {
     /// Maximum number of entries per response: the maximum of the iTunes Search API, and more than anyone reads.
-    package static let limit = 200
+    static let limit = 200
 
     /// Maximum size of a response in bytes, to be set as the request's limit. An entry of either catalogue takes 2 to
     /// 4 KiB, or more with a long description.
-    package static let largest = 8 << 20
+    static let largest = 8 << 20
 
     /// Returns the objects of a list in the response's outermost object; other elements are skipped.
     ///

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Platform
 internal import PodcastLibrary
-package import PodcastProtocol
+internal import PodcastProtocol
 internal import Transfers
 
 // The entries of catalogues, which are podcast directories.
@@ -40,7 +40,7 @@ extension FoundShow {
     /// Merges the results of several catalogues without duplicates: the first list in its order, then the entries that
     /// each further list adds. A field that an earlier entry lacks, such as artwork, is copied from a later entry of
     /// the same feed.
-    package static func merged(_ lists: [[FoundShow]], limit: Int = CatalogueAnswer.limit) -> [FoundShow] {
+    static func merged(_ lists: [[FoundShow]], limit: Int = CatalogueAnswer.limit) -> [FoundShow] {
         var result: [FoundShow] = []
         var indices: [String: Int] = [:]
         for entry in lists.joined() {

@@ -1,9 +1,9 @@
-package import Platform
-package import PodcastProtocol
+internal import Platform
+internal import PodcastProtocol
 internal import Transfers
 
 /// The results of recent searches, so that a repeated search needs no request. Does no I/O, and reads no clock.
-package struct SearchCache: Sendable {
+struct SearchCache: Sendable {
     private struct Kept: Sendable {
         var entries: [FoundShow]
         var stored: Instant
@@ -12,20 +12,18 @@ package struct SearchCache: Sendable {
     }
 
     /// Lifetime of a result: an hour, since catalogues do not list new shows faster.
-    package static let lifetime = Duration.seconds(3_600)
+    static let lifetime = Duration.seconds(3_600)
     /// Maximum number of terms: at 200 entries of half a kilobyte each, at most 10 MB.
-    package static let capacity = 100
+    static let capacity = 100
 
     private var kept: [SearchTerm: Kept] = [:]
     /// The number of uses of any term, to order terms by last use.
     private var uses = 0
 
-    package init() {}
-
-    package var count: Int { kept.count }
+    var count: Int { kept.count }
 
     /// Returns the results for a term from the last hour; `nil` if there are none.
-    package mutating func entries(for term: SearchTerm, now: Instant) -> [FoundShow]? {
+    mutating func entries(for term: SearchTerm, now: Instant) -> [FoundShow]? {
         guard let found = kept[term] else { return nil }
         guard Self.isFresh(found, now: now) else {
             kept[term] = nil
@@ -42,7 +40,7 @@ package struct SearchCache: Sendable {
     }
 
     /// Stores results; an empty list is a result, too. Removes the least recently used term when full.
-    package mutating func store(_ entries: [FoundShow], for term: SearchTerm, now: Instant) {
+    mutating func store(_ entries: [FoundShow], for term: SearchTerm, now: Instant) {
         kept = kept.filter { Self.isFresh($0.value, now: now) }
         if kept[term] == nil, kept.count >= Self.capacity, let oldest = kept.min(by: { $0.value.used < $1.value.used })
         {

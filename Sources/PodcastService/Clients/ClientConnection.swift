@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Platform
-package import PodcastProtocol
+internal import PodcastProtocol
 internal import Synchronization
 internal import Transfers
 
@@ -9,7 +9,7 @@ internal import Transfers
 ///
 /// Frames may be sent from any thread, without blocking: bytes that the socket does not accept are queued and sent by
 /// the server's thread. A client that falls too far behind is disconnected.
-package final class ClientConnection: Sendable {
+final class ClientConnection: Sendable {
     struct State {
         /// Bytes that the socket has not accepted yet.
         var backlog: [UInt8] = []
@@ -69,7 +69,7 @@ package final class ClientConnection: Sendable {
     deinit { close(descriptor) }
 
     /// Sends a frame, or queues it if the socket is full. Disconnects a client whose backlog is too large.
-    package func send(_ frame: Frame) {
+    func send(_ frame: Frame) {
         let bytes = frame.bytes
         let isBehind = state.withLock { state in
             if state.isClosed { return false }
@@ -86,12 +86,12 @@ package final class ClientConnection: Sendable {
     }
 
     /// Sends a JSON message.
-    package func send<Value: Encodable>(_ kind: Frame.Kind, number: UInt32, _ value: Value) {
+    func send<Value: Encodable>(_ kind: Frame.Kind, number: UInt32, _ value: Value) {
         send(Frame(kind: kind, number: number, payload: WireJSON.encode(value)))
     }
 
     /// Sends a failure as the reply to a request.
-    package func send(_ failure: Failure, number: UInt32) {
+    func send(_ failure: Failure, number: UInt32) {
         send(Frame(kind: .failure, number: number, payload: failure.payload))
     }
 
@@ -115,7 +115,7 @@ package final class ClientConnection: Sendable {
     }
 
     /// Counts a received command as outstanding.
-    package func beginCommand() {
+    func beginCommand() {
         let isFull = state.withLock { state in
             state.commands += 1
             return state.commands == Self.mostCommands
@@ -124,7 +124,7 @@ package final class ClientConnection: Sendable {
     }
 
     /// Counts a command as no longer outstanding, after its reply.
-    package func endCommand() {
+    func endCommand() {
         let hasRoom = state.withLock { state in
             state.commands -= 1
             return state.commands == Self.mostCommands - 1

@@ -2,21 +2,21 @@ internal import CLinux
 internal import Foundation
 internal import Glibc
 internal import Platform
-package import PodcastProtocol
+internal import PodcastProtocol
 internal import Synchronization
 
 /// The server of the daemon's socket: accepts clients and reads their frames, on one thread with epoll(7).
-package final class SocketServer: Sendable {
+final class SocketServer: Sendable {
     /// The callbacks for clients and their frames. They run on the server's thread and must not block.
-    package struct Handler: Sendable {
-        package var connected: @Sendable (ClientConnection) -> Void
-        package var received: @Sendable (ClientConnection, Frame) -> Void
-        package var disconnected: @Sendable (ClientConnection) -> Void
+    struct Handler: Sendable {
+        var connected: @Sendable (ClientConnection) -> Void
+        var received: @Sendable (ClientConnection, Frame) -> Void
+        var disconnected: @Sendable (ClientConnection) -> Void
     }
 
     /// The reason why the server cannot listen.
-    package struct Problem: Error, CustomStringConvertible {
-        package var description: String
+    struct Problem: Error, CustomStringConvertible {
+        var description: String
     }
 
     private struct Peer {
@@ -41,7 +41,7 @@ package final class SocketServer: Sendable {
 
     /// Listens at `path`, after removing an existing socket there. The caller must hold the lock that guarantees that
     /// no other daemon serves this path.
-    package convenience init(path: String, handler: Handler) throws {
+    convenience init(path: String, handler: Handler) throws {
         var address = sockaddr_un()
         var length: socklen_t = 0
         guard clinux_unix_address(path, &address, &length) == 0 else {
@@ -63,7 +63,7 @@ package final class SocketServer: Sendable {
     }
 
     /// Serves a socket that is already listening. `stop` does not remove it.
-    package convenience init(listener: Int32, handler: Handler) {
+    convenience init(listener: Int32, handler: Handler) {
         self.init(listener: listener, path: nil, handler: handler)
     }
 
@@ -87,7 +87,7 @@ package final class SocketServer: Sendable {
     private static func openSpare() -> Int32 { open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
     /// Serves until `stop`, on a thread of its own.
-    package func start() {
+    func start() {
         watch(listener)
         watch(stopper)
         startThread("podfs-socket") { [self] in
@@ -97,7 +97,7 @@ package final class SocketServer: Sendable {
     }
 
     /// Removes the socket, if this server created it, and closes every connection. Returns when the thread has ended.
-    package func stop() {
+    func stop() {
         if let path { unlink(path) }
         eventfd_write(stopper, 1)
         ended.wait()

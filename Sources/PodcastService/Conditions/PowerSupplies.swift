@@ -3,8 +3,8 @@ internal import Foundation
 /// The power supplies in sysfs. Each supply is a folder with one text file per property.
 ///
 /// See Documentation/ABI/testing/sysfs-class-power of the kernel.
-package struct PowerSupplies: Sendable {
-    package static let standardDirectory = "/sys/class/power_supply"
+struct PowerSupplies: Sendable {
+    static let standardDirectory = "/sys/class/power_supply"
 
     var directory = Self.standardDirectory
 

@@ -1,15 +1,15 @@
-package import Platform
-package import PodcastProtocol
-package import Transfers
+internal import Platform
+internal import PodcastProtocol
+internal import Transfers
 
 /// The daemon's decisions, as a value without IO: the caller passes the time and performs the effects.
 ///
 /// The driver processes inputs in batches. It calls `handle` for each input on a copy of the value, and writes the rows
 /// among the effects in one transaction. If the transaction fails, it drops the copy, so that the batch has no effect.
 /// Otherwise it adopts the copy and calls `finishBatch`, which returns the effects that depend on all inputs.
-package struct DaemonCore: Sendable {
-    package private(set) var tasks = TaskRegistry()
-    package private(set) var space: SpaceKeeper
+struct DaemonCore: Sendable {
+    private(set) var tasks = TaskRegistry()
+    private(set) var space: SpaceKeeper
     private var upkeep: UpkeepPlanner
     private var clients: Set<ClientID> = []
     /// The number of commands, sync exchanges and other jobs that are running. While it is above 0, the daemon is not
@@ -29,7 +29,7 @@ package struct DaemonCore: Sendable {
     /// - Parameters:
     ///   - idleExit: the time for which the daemon must be idle before it exits; `daemon.idle_exit`.
     ///   - conditionLifetime: the age at which a reading of the network and power conditions is repeated.
-    package init(limits: StorageLimits, idleExit: Duration, conditionLifetime: Duration = .seconds(60)) {
+    init(limits: StorageLimits, idleExit: Duration, conditionLifetime: Duration = .seconds(60)) {
         conditions = ConditionGate(lifetime: conditionLifetime)
         space = SpaceKeeper(limits: limits)
         upkeep = UpkeepPlanner(idleExit: idleExit)
@@ -39,13 +39,13 @@ package struct DaemonCore: Sendable {
 
     /// Whether discretionary work (work that nobody has requested) may run: while a client is connected, or if network
     /// and power conditions permit it.
-    package var mayRunByItself: Bool { conditions.allows || !clients.isEmpty }
+    var mayRunByItself: Bool { conditions.allows || !clients.isEmpty }
 
     /// Whether network and power conditions permit discretionary work.
-    package var allowsDiscretionary: Bool { conditions.allows }
+    var allowsDiscretionary: Bool { conditions.allows }
 
     /// Whether no client is connected, nothing is running or waits to be written, and no task could proceed.
-    package var isIdle: Bool {
+    var isIdle: Bool {
         clients.isEmpty && underWay == 0 && !isFetching && unwritten == 0 && tasks.fetches.isEmpty
             && !tasks.hasRunnable(waiting: space.waiting)
     }
@@ -54,14 +54,14 @@ package struct DaemonCore: Sendable {
     ///
     /// - Parameter others: tasks that the core does not know. These are feed fetches for which it has not received
     ///   `fetchAdopted`.
-    package func list(_ others: [TaskInfo] = []) -> [TaskInfo] {
+    func list(_ others: [TaskInfo] = []) -> [TaskInfo] {
         let downloads = tasks.downloads.values.map { $0.info(waitsForSpace: space.waiting[$0.media] != nil) }
         return (downloads + tasks.uploads.values.map(\.info) + tasks.fetches.values + others).sorted { $0.id < $1.id }
     }
 
     /// Returns the episodes whose open(2) waits for a failing server, each as a queued task with number 0 and an empty
     /// path.
-    package func waitingOpens(at now: Moment) -> [TaskInfo] {
+    func waitingOpens(at now: Moment) -> [TaskInfo] {
         tasks.openings.sorted { $0.key < $1.key }.map { media, opening in
             var info = TaskInfo(
                 id: 0, kind: .download, path: "", episode: media.episode, state: .queued, received: 0, expected: nil,
@@ -71,20 +71,20 @@ package struct DaemonCore: Sendable {
         }
     }
 
-    package func info(of media: MediaID) -> TaskInfo? { tasks.info(of: media, waiting: space.waiting) }
+    func info(of media: MediaID) -> TaskInfo? { tasks.info(of: media, waiting: space.waiting) }
 
     // MARK: Inputs
 
     /// Adds event numbers that the caller has reserved in the library.
-    package mutating func reserve(_ numbers: Range<Int64>) { tasks.reserve(numbers) }
+    mutating func reserve(_ numbers: Range<Int64>) { tasks.reserve(numbers) }
 
     /// Returns an event for a single client, with a number of its own.
-    package mutating func event(_ body: Event.Body, at now: Moment) -> Event { tasks.event(body, at: now) }
+    mutating func event(_ body: Event.Body, at now: Moment) -> Event { tasks.event(body, at: now) }
 
     /// Processes an input.
     ///
     /// - Returns: the effects of this input; `finishBatch` returns those of the batch.
-    package mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
+    mutating func handle(_ input: Input, at now: Moment) -> [Effect] {
         apply(input, at: now)
         defer { outcome.effects = [] }
         return outcome.effects
@@ -197,7 +197,7 @@ package struct DaemonCore: Sendable {
     }
 
     /// Finishes a batch: returns the effects that depend on all inputs since the last call.
-    package mutating func finishBatch(at now: Moment) -> [Effect] {
+    mutating func finishBatch(at now: Moment) -> [Effect] {
         let batch = outcome
         outcome = Outcome()
         var effects: [Effect] = []
@@ -236,12 +236,12 @@ package struct DaemonCore: Sendable {
 }
 
 /// A moment on both of the daemon's clocks.
-package struct Moment: Sendable, Equatable {
+struct Moment: Sendable, Equatable {
     /// The time of the wall clock, used for schedules and events.
-    package var wall: WallTime
+    var wall: WallTime
     /// The time of a clock that continues while the machine is suspended; used for intervals.
-    package var uptime: Instant
+    var uptime: Instant
 
     /// Whole seconds since 1970.
-    package var seconds: Int64 { wall.seconds }
+    var seconds: Int64 { wall.seconds }
 }

@@ -1,9 +1,9 @@
-package import Platform
-package import PodcastProtocol
-package import Transfers
+internal import Platform
+internal import PodcastProtocol
+internal import Transfers
 
 /// An action that the core returns, and that its driver (`CoreDriver`) performs.
-package enum Effect: Sendable, Equatable {
+enum Effect: Sendable, Equatable {
     /// A row to write in the batch's transaction. The other effects are performed after the commit, in order.
     case write(Row)
 
@@ -45,7 +45,7 @@ package enum Effect: Sendable, Equatable {
     case leave
 
     /// A change to the library's rows of tasks and events.
-    package enum Row: Sendable, Equatable {
+    enum Row: Sendable, Equatable {
         /// The number of bytes of this generation that are in the cache.
         case received(MediaID, generation: Int, bytes: Int64)
         case removed(TaskID)
@@ -60,7 +60,7 @@ package enum Effect: Sendable, Equatable {
     }
 
     /// An event for which the configuration may contain a command to run.
-    package enum Hook: Sendable, Equatable {
+    enum Hook: Sendable, Equatable {
         case downloaded(MediaID)
         case idle
     }

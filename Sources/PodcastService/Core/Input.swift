@@ -1,9 +1,9 @@
-package import Platform
-package import PodcastProtocol
-package import Transfers
+internal import Platform
+internal import PodcastProtocol
+internal import Transfers
 
 /// An event that the daemon's decisions depend on.
-package enum Input: Sendable {
+enum Input: Sendable {
     // Clients.
     case connected(ClientID)
     /// A client disconnected: its suspensions are released, and tasks that end with their client are abandoned.
@@ -103,7 +103,7 @@ package enum Input: Sendable {
 }
 
 /// Work that the daemon starts by itself.
-package enum Chore: Sendable, Hashable, CaseIterable {
+enum Chore: Sendable, Hashable, CaseIterable {
     case backUp, refresh, synchronize, upload
     /// Fetches the covers of shows. Waits for the conditions of discretionary work, also if clients are connected.
     case fetchCovers

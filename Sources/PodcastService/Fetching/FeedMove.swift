@@ -1,11 +1,11 @@
 internal import Platform
-package import PodcastFeed
-package import Transfers
+internal import PodcastFeed
+internal import Transfers
 
 /// The consequences of a feed fetch for the subscription: the outcome, and the address to use from now on. Pure.
-package struct FeedMove: Sendable, Equatable {
+struct FeedMove: Sendable, Equatable {
     /// The outcome of a fetch.
-    package enum Outcome: Sendable, Equatable {
+    enum Outcome: Sendable, Equatable {
         /// The server sent a feed (200), or what is new in it (226).
         case fetched
         /// The stored document is current (304 to a conditional request).
@@ -18,13 +18,13 @@ package struct FeedMove: Sendable, Equatable {
         case failed
     }
 
-    package let outcome: Outcome
+    let outcome: Outcome
     /// The new address of the subscription, if all redirects to it were permanent. It is effective at once. `nil` if
     /// the address stays.
-    package let address: String?
+    let address: String?
     /// The address in `itunes:new-feed-url`. The feed there has to be verified with `confirms` before the subscription
     /// moves.
-    package let verify: String?
+    let verify: String?
 
     /// - Parameters:
     ///   - chain: the redirects that led to the response.
@@ -33,7 +33,7 @@ package struct FeedMove: Sendable, Equatable {
     ///   - feed: the document if it is a feed; `nil` after a 304, and if it could not be parsed.
     ///   - former: addresses to ignore in `itunes:new-feed-url`: the show's former ones and those that `confirms`
     ///     rejected. This prevents loops.
-    package init(
+    init(
         chain: RedirectChain, head: ResponseHead, isConditional: Bool, feed: Feed?, former: some Sequence<String>,
         now: Int64
     ) {
@@ -60,7 +60,7 @@ package struct FeedMove: Sendable, Equatable {
 
     /// Returns whether a response says that the feed is gone for good: 410, but not after a temporary redirect, since
     /// then another resource is gone.
-    package static func isGone(chain: RedirectChain, head: ResponseHead) -> Bool {
+    static func isGone(chain: RedirectChain, head: ResponseHead) -> Bool {
         head.status == 410 && (chain.hops.isEmpty || chain.isPermanent)
     }
 
@@ -104,7 +104,7 @@ package struct FeedMove: Sendable, Equatable {
     /// - Parameters:
     ///   - known: the marks of the show's episodes in the library, which has more episodes than any one document.
     ///   - episodes: the number of those episodes.
-    package static func confirms(_ feed: Feed, known: Set<EpisodeMark>, episodes: Int) -> Bool {
+    static func confirms(_ feed: Feed, known: Set<EpisodeMark>, episodes: Int) -> Bool {
         let items = feed.items.prefix(comparedItems)
         let common = items.count { item in
             item.enclosures.first.map { media in
@@ -123,7 +123,7 @@ package struct FeedMove: Sendable, Equatable {
     /// `itunes:new-feed-url`, or the target of permanent redirects from there.
     ///
     /// - Returns: `nil` if the move would leave https, the fetch failed, or the new address is the old one.
-    package static func confirmedAddress(chain: RedirectChain, head: ResponseHead, from old: String) -> String? {
+    static func confirmedAddress(chain: RedirectChain, head: ResponseHead, from old: String) -> String? {
         guard head.status == 200, let before = try? WebAddress(old) else { return nil }
         let text = permanentAddress(chain) ?? chain.requested
         guard let address = try? WebAddress(text), address.isSecure || !before.isSecure else { return nil }
@@ -132,12 +132,12 @@ package struct FeedMove: Sendable, Equatable {
 }
 
 /// A property by which an episode is recognized on another host.
-package struct EpisodeMark: Sendable, Hashable {
+struct EpisodeMark: Sendable, Hashable {
     private let text: String
 
     /// Returns the marks of an episode: its guid and its media URL. A guid that is short enough to be a serial number
     /// is no mark. The URL is compared without its scheme, and without its query, which may contain a token.
-    package static func marks(guid: String?, url: String) -> [EpisodeMark] {
+    static func marks(guid: String?, url: String) -> [EpisodeMark] {
         var marks: [EpisodeMark] = []
         if let guid, guid.utf8.count >= 8 { marks.append(EpisodeMark(text: "guid " + guid)) }
         let path = (try? WebAddress(url))?.key.prefix { $0 != "?" } ?? url[...]
@@ -147,26 +147,26 @@ package struct EpisodeMark: Sendable, Hashable {
 }
 
 /// One redirect: the status sent by the server at `from`, and the target.
-package struct RedirectHop: Sendable, Equatable {
+struct RedirectHop: Sendable, Equatable {
     /// 301, 302, 303, 307 or 308.
-    package var status: Int
+    var status: Int
     /// The address that was requested, and the target; both absolute.
-    package var from: String
-    package var to: String
+    var from: String
+    var to: String
 
     /// Whether clients should use the new address from now on (RFC 9110 §15.4.2 and §15.4.9).
-    package var isPermanent: Bool { status == 301 || status == 308 }
+    var isPermanent: Bool { status == 301 || status == 308 }
 }
 
 /// The redirects from the requested address to that of the final response.
-package struct RedirectChain: Sendable, Equatable {
-    package let requested: String
-    package var hops: [RedirectHop] = []
-    package let final: String
+struct RedirectChain: Sendable, Equatable {
+    let requested: String
+    var hops: [RedirectHop] = []
+    let final: String
 
     /// Whether every redirect was permanent, without a gap between the requested and the final address. One temporary
     /// redirect, such as to a log-in page, makes the chain temporary.
-    package var isPermanent: Bool {
+    var isPermanent: Bool {
         guard !hops.isEmpty else { return false }
         var address = requested
         for hop in hops {

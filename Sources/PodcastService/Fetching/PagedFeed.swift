@@ -1,13 +1,13 @@
 internal import Platform
-package import PodcastFeed
+internal import PodcastFeed
 
 /// A paged feed (RFC 5005 §3), followed from the first page by `rel="next"` and merged into one document. Does no I/O:
 /// the caller fetches `next` and passes the page to `append`.
 ///
 /// Further pages contain old episodes, which a regular refresh does not need.
-package struct PagedFeed: Sendable {
+struct PagedFeed: Sendable {
     /// The reason for a fetch, which determines whether further pages are fetched.
-    package enum Occasion: Sendable, Equatable {
+    enum Occasion: Sendable, Equatable {
         case subscription
         /// A person asked for a refresh of this show. A refresh of all shows counts as `schedule`.
         case request
@@ -21,15 +21,15 @@ package struct PagedFeed: Sendable {
     private let first: WebAddress?
     /// The pages appended so far, merged into one document: the metadata of the first page, the items of all. Its own
     /// `next` is the address of the following page, even if that is not fetched; `nil` if there is none.
-    package private(set) var feed: Feed
+    private(set) var feed: Feed
     /// The next page to fetch; `nil` if there is none or it is not to be followed.
-    package private(set) var next: String?
+    private(set) var next: String?
     /// The maximum size of the next page in bytes. All pages together have at most `limits.bytes`, so that they need no
     /// more memory than one large document. A page that exceeds it is truncated, and later pages are not fetched; then
     /// `feed.isWhole` is `false`.
-    package private(set) var room: Int
+    private(set) var room: Int
     /// The reason why a further page was not fetched or was ignored; `nil` if there is none.
-    package private(set) var problem: String?
+    private(set) var problem: String?
     private var pages = 1
     /// The keys of the pages' addresses, to detect loops.
     private var visited: Set<String>
@@ -40,7 +40,7 @@ package struct PagedFeed: Sendable {
     ///   - feed: the first page.
     ///   - size: the number of bytes that were parsed of its document.
     ///   - url: its address, after redirects.
-    package init(
+    init(
         _ feed: Feed, size: Int = 0, from url: String, for occasion: Occasion, limits: FeedLimits = .standard
     ) {
         self.limits = limits
@@ -59,7 +59,7 @@ package struct PagedFeed: Sendable {
     ///   - page: the document at `next`, parsed up to `room` bytes.
     ///   - size: the number of bytes that were parsed of the document.
     ///   - url: its address, after redirects.
-    package mutating func append(_ page: Feed, size: Int = 0, from url: String) {
+    mutating func append(_ page: Feed, size: Int = 0, from url: String) {
         guard next != nil else { return }
         next = nil
         pages += 1
@@ -94,7 +94,7 @@ package struct PagedFeed: Sendable {
 
     /// Records that the page at `next` could not be fetched. The items of earlier pages stay, and `feed.isWhole` is
     /// `false`.
-    package mutating func fail(_ message: String) {
+    mutating func fail(_ message: String) {
         guard next != nil else { return }
         stop("page \(pages + 1): \(message); that page and later ones are ignored")
     }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Glibc
 internal import Logging
 internal import Platform
-package import PodcastLibrary
+internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import Transfers
@@ -14,7 +14,7 @@ internal import Transfers
 /// socket's thread to the engine directly, since programs wait for the replies. Engine events are written to the
 /// library in order before they are broadcast.
 @ServiceActor
-package final class PodcastService: ServicePart {
+final class PodcastService: ServicePart {
     nonisolated let driver: CoreDriver
     let tasks: TaskCommands
     nonisolated let verifier: CacheVerifier
@@ -44,7 +44,7 @@ package final class PodcastService: ServicePart {
     /// - Parameters:
     ///   - recovery: how a damaged or missing library was replaced; `nil` if the library was intact.
     ///   - onIdle: called when the daemon has been idle long enough, or a client has asked it to exit.
-    package init(
+    init(
         configuration: ServiceConfiguration, library: Library, recovery: LibraryRecovery? = nil,
         onIdle: @escaping @Sendable () -> Void
     ) throws {
@@ -81,7 +81,7 @@ package final class PodcastService: ServicePart {
 
     /// Starts the service: reconciles cache and library, restores lost subscriptions, continues the downloads and
     /// uploads of the previous daemon, and begins scheduled work.
-    package func start() throws {
+    func start() throws {
         driver.owner = self
         try verifier.reconcile()
         if let recovery {
@@ -110,7 +110,7 @@ package final class PodcastService: ServicePart {
     }
 
     /// Stops all work, writes pending copies of the library, and records the bytes that each download has received.
-    package func stop() async {
+    func stop() async {
         mounts = nil
         subscriptions.assets.stop()
         sync.stop()
@@ -131,7 +131,7 @@ package final class PodcastService: ServicePart {
     }
 
     /// The handler of the socket's clients and their frames.
-    package nonisolated var handler: SocketServer.Handler {
+    nonisolated var handler: SocketServer.Handler {
         SocketServer.Handler(
             connected: { [self] client in
                 driver.clients.add(client)
@@ -160,7 +160,7 @@ package final class PodcastService: ServicePart {
     /// Deletes each show that was found by a search and has been unused for a day; see `FoundShows.purge(at:)`.
     ///
     /// - Parameter moment: the current time, in seconds since 1970.
-    package func purgeEphemeral(at moment: Int64) { found.purge(at: moment) }
+    func purgeEphemeral(at moment: Int64) { found.purge(at: moment) }
 }
 
 extension PodcastService: CoreDriver.Owner {

@@ -102,8 +102,8 @@ extension ServicePart {
 /// The global actor that the daemon's components share, so that they can call each other synchronously. Long
 /// operations, such as network input, parsing and large merges, do not run on it.
 @globalActor
-package actor ServiceActor {
-    package static let shared = ServiceActor()
+actor ServiceActor {
+    static let shared = ServiceActor()
 }
 
 /// Starts a task on `ServiceActor`, on the threads of `WorkerPool`.

@@ -1,6 +1,6 @@
 internal import Platform
-package import PodcastLibrary
-package import PodcastProtocol
+internal import PodcastLibrary
+internal import PodcastProtocol
 internal import Transfers
 
 /// The changes to apply locally, from a merge of the server's subscription changes with the local ones. Pure.
@@ -9,29 +9,29 @@ internal import Transfers
 /// unknown if the server reports a change of a show for which a local change is pending, unless the server only repeats
 /// a change that this client has sent. If it is unknown, "subscribed" wins: an unwanted show is easily removed again,
 /// while a person may not notice that a wanted one has disappeared.
-package struct SubscriptionMerge: Sendable, Equatable {
+struct SubscriptionMerge: Sendable, Equatable {
     /// Addresses to subscribe to.
-    package var adds: [String] = []
+    var adds: [String] = []
     /// Shows to remove, with the addresses under which the server lists them.
-    package var removes: [(podcast: ShowID, url: String)] { removed.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 } }
+    var removes: [(podcast: ShowID, url: String)] { removed.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 } }
     /// Entries of the server's list to record at once, since they require no local change.
-    package var feedsToRecord: [ServerFeed] = []
+    var feedsToRecord: [ServerFeed] = []
     /// Pending changes to drop instead of sending them: the server's change overrides them, or is the same.
-    package var obsoleteChanges: [PendingSubscription] = []
+    var obsoleteChanges: [PendingSubscription] = []
     /// Rejected addresses, with the reason, one line each and without secrets.
-    package var refused: [String] = []
+    var refused: [String] = []
     /// The number of all rejected addresses; `refused` lists only the first of them.
-    package var refusedCount = 0
+    var refusedCount = 0
 
     /// Shows to remove, with the server's address of each.
     private var removed: [ShowID: String] = [:]
 
     /// Maximum number of subscribed shows. Additions of the server that would exceed it are rejected.
-    package static let mostSubscriptions = 5_000
+    static let mostSubscriptions = 5_000
     /// Maximum number of rejections that are reported individually.
     private static let mostReported = 5
 
-    package init(add: [String], remove: [String], state: SubscriptionState) {
+    init(add: [String], remove: [String], state: SubscriptionState) {
         // For each address, whether the server listed it before these changes, and whether it lists it after them.
         var before: [String: Bool] = [:]
         var podcastOf: [String: ShowID] = [:]
@@ -107,7 +107,7 @@ package struct SubscriptionMerge: Sendable, Equatable {
     }
 
     /// Returns the reason why an address that another device has added is rejected; `nil` if it is accepted.
-    package static func rejectionReason(of url: String) -> String? {
+    static func rejectionReason(of url: String) -> String? {
         if let problem = WebAddress.problem(with: url) { return "its address \(problem)" }
         if (try? WebAddress(url))?.hasUserInfo != false {
             return "it contains a name and password: subscribe to it on this device"
@@ -150,16 +150,16 @@ package struct SubscriptionMerge: Sendable, Equatable {
 }
 
 /// The upload of pending subscription changes.
-package struct SubscriptionUpload: Sendable, Equatable {
-    package var changes: [PendingSubscription]
+struct SubscriptionUpload: Sendable, Equatable {
+    var changes: [PendingSubscription]
     /// The addresses of the request, sorted.
-    package var add: [String]
-    package var remove: [String]
+    var add: [String]
+    var remove: [String]
 
     /// Creates the upload. For a show that is no longer subscribed, `remove` has each of its addresses in the server's
     /// list or, if the list has none, its local address. For a show that has moved, `remove` has its former local
     /// address.
-    package init(_ changes: [PendingSubscription], state: SubscriptionState) {
+    init(_ changes: [PendingSubscription], state: SubscriptionState) {
         self.changes = changes
         let local = Set(state.local.lazy.map(\.podcast))
         let added = Set(changes.lazy.filter(\.subscribed).map(\.url))
@@ -182,13 +182,13 @@ package struct SubscriptionUpload: Sendable, Equatable {
     }
 
     /// The entries of the server's list that this upload changes, as they are once the server has accepted it.
-    package var feeds: [ServerFeed] {
+    var feeds: [ServerFeed] {
         changes.filter(\.subscribed).map { ServerFeed(url: $0.url, subscribed: true, podcast: $0.podcast) }
             + remove.map { ServerFeed(url: $0, subscribed: false) }
     }
 
     /// Splits an upload that is too large into two halves; `nil` if it has only one change.
-    package func halves(_ state: SubscriptionState) -> (SubscriptionUpload, SubscriptionUpload)? {
+    func halves(_ state: SubscriptionState) -> (SubscriptionUpload, SubscriptionUpload)? {
         guard changes.count > 1 else { return nil }
         let middle = changes.count / 2
         return (

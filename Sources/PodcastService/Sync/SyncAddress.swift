@@ -1,23 +1,23 @@
 internal import Platform
-package import PodcastLibrary
+internal import PodcastLibrary
 internal import Transfers
 
 /// The address of a sync server, as entered by a person.
-package struct SyncAddress: Sendable, Equatable {
+struct SyncAddress: Sendable, Equatable {
     /// The address without user info, query, fragment, and slashes at its end.
-    package let url: String
+    let url: String
     /// The user, as in `https://user@host`.
-    package let user: String?
+    let user: String?
     /// The protocol, if the address implies it.
-    package let kind: SyncAccount.Kind?
+    let kind: SyncAccount.Kind?
 
     /// The rejection of an address, with a one-line message that says what to enter instead.
-    package struct Refusal: Error, Equatable {
-        package let message: String
+    struct Refusal: Error, Equatable {
+        let message: String
     }
 
     /// - Parameter allowsHTTP: whether name and password may be sent unencrypted.
-    package init(_ text: String, allowsHTTP: Bool) throws(Refusal) {
+    init(_ text: String, allowsHTTP: Bool) throws(Refusal) {
         let given = PrivateAddress(text.contains("://") ? text : "https://" + text)
         guard let address = try? WebAddress(given.url) else {
             throw Refusal(
@@ -57,14 +57,14 @@ package struct SyncAddress: Sendable, Equatable {
 
     /// Returns a device name that the gPodder API allows (`[\w.-]+`). It contains the host's name, and a suffix that
     /// distinguishes this installation from others on the host.
-    package static func device(host: String, random: UInt32) -> String {
+    static func device(host: String, random: UInt32) -> String {
         let name = host.prefix { $0 != "." }.filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         let suffix = String(random & 0xFF_FFFF | 0x100_0000, radix: 16).suffix(6)
         return "podfs-\(name.prefix(40))\(name.isEmpty ? "" : "-")\(suffix)"
     }
 
     /// Returns whether the gPodder API allows a device name.
-    package static func isDevice(_ name: String) -> Bool {
+    static func isDevice(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count)
             && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == "." || $0 == "-") }
     }

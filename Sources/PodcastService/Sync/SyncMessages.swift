@@ -1,46 +1,35 @@
 internal import Foundation
 internal import Platform
-package import PodcastFeed
-package import PodcastLibrary
+internal import PodcastFeed
+internal import PodcastLibrary
 
 /// The addresses and request bodies of the API for synchronizing with other devices, which has two variants. Pure.
 ///
 /// One variant is the gPodder API, version 2 (https://gpoddernet.readthedocs.io/en/latest/api/). The other is that of
 /// Nextcloud's gpoddersync (https://github.com/thrillfall/nextcloud-gpodder): its responses are the same, but it has no
 /// devices.
-package struct SyncMessages: Sendable {
-    package let kind: SyncAccount.Kind
+struct SyncMessages: Sendable {
+    let kind: SyncAccount.Kind
     /// The server's address.
-    package let base: String
-    package let user: String
-    package let device: String
-
-    package init(kind: SyncAccount.Kind, base: String, user: String, device: String) {
-        self.kind = kind
-        self.base = base
-        self.user = user
-        self.device = device
-    }
-
-    package init(_ account: SyncAccount) {
-        self.init(kind: account.kind, base: account.url, user: account.user, device: account.device)
-    }
+    let base: String
+    let user: String
+    let device: String
 
     // MARK: Addresses
 
     /// The login address, used only to check the credentials. No session is used, since every request accepts Basic
     /// authentication.
-    package var login: String { "\(base)/api/2/auth/\(user.percentEncoded)/login.json" }
+    var login: String { "\(base)/api/2/auth/\(user.percentEncoded)/login.json" }
 
     /// The address of this device's description.
-    package var deviceAddress: String { "\(base)/api/2/devices/\(user.percentEncoded)/\(device.percentEncoded).json" }
+    var deviceAddress: String { "\(base)/api/2/devices/\(user.percentEncoded)/\(device.percentEncoded).json" }
     /// The address of the list of the user's devices.
-    package var devices: String { "\(base)/api/2/devices/\(user.percentEncoded).json" }
+    var devices: String { "\(base)/api/2/devices/\(user.percentEncoded).json" }
     /// The address at which devices are linked; gpodder.net keeps the subscriptions of unlinked devices separate.
-    package var linkedDevices: String { "\(base)/api/2/sync-devices/\(user.percentEncoded).json" }
+    var linkedDevices: String { "\(base)/api/2/sync-devices/\(user.percentEncoded).json" }
 
     /// Returns the address of the subscription changes since a timestamp; for `nil`, the address for uploads.
-    package func subscriptions(since: Int64?) -> String {
+    func subscriptions(since: Int64?) -> String {
         let question = since.map { "?since=\($0)" } ?? ""
         return switch kind {
         case .gpodder: "\(base)/api/2/subscriptions/\(user.percentEncoded)/\(device.percentEncoded).json\(question)"
@@ -55,7 +44,7 @@ package struct SyncMessages: Sendable {
     ///
     /// Does not set `aggregated`: with it, the server sends only the last action per episode, which may be a download
     /// that hides the playback position.
-    package func episodes(since: Int64?) -> String {
+    func episodes(since: Int64?) -> String {
         let question = since.map { "?since=\($0)" } ?? ""
         return switch kind {
         case .gpodder: "\(base)/api/2/episodes/\(user.percentEncoded).json\(question)"
@@ -67,16 +56,16 @@ package struct SyncMessages: Sendable {
     // MARK: Bodies
 
     /// Encodes an upload of subscription changes.
-    package func body(_ upload: SubscriptionUpload) -> [UInt8] { json(["add": upload.add, "remove": upload.remove]) }
+    func body(_ upload: SubscriptionUpload) -> [UInt8] { json(["add": upload.add, "remove": upload.remove]) }
 
     /// Encodes an upload of episode actions.
-    package func body(_ actions: [SyncAction]) -> [UInt8] { json(actions.map(object)) }
+    func body(_ actions: [SyncAction]) -> [UInt8] { json(actions.map(object)) }
 
     /// The request body that describes this device.
-    package var deviceBody: [UInt8] { json(["caption": "podfs (\(device))", "type": "desktop"]) }
+    var deviceBody: [UInt8] { json(["caption": "podfs (\(device))", "type": "desktop"]) }
 
     /// Encodes the request that links this device with others.
-    package func linkBody(with others: [String]) -> [UInt8] {
+    func linkBody(with others: [String]) -> [UInt8] {
         json(["synchronize": [[device] + others], "stop-synchronize": [String]()])
     }
 
@@ -110,24 +99,30 @@ package struct SyncMessages: Sendable {
     }
 }
 
+extension SyncMessages {
+    init(_ account: SyncAccount) {
+        self.init(kind: account.kind, base: account.url, user: account.user, device: account.device)
+    }
+}
+
 /// Parsing of the server's responses. Malformed entries are skipped, and so are those beyond the maximum number. In
 /// lists of subscriptions and actions, the skipped entries are also counted.
-package enum SyncAnswers {
+enum SyncAnswers {
     /// A response that cannot be parsed.
-    package struct Malformed: Error, Equatable {
-        package let message: String
+    struct Malformed: Error, Equatable {
+        let message: String
     }
 
     /// The numbers of entries that were not read.
-    package struct Skipped: Sendable, Equatable {
-        package var malformed = 0
+    struct Skipped: Sendable, Equatable {
+        var malformed = 0
         /// The number of entries beyond `mostEntries`.
-        package var excess = 0
+        var excess = 0
 
         /// Returns the lines to log.
         ///
         /// - Parameter entries: A noun phrase for the entries, such as "the server's actions".
-        package func warnings(_ entries: String) -> [String] {
+        func warnings(_ entries: String) -> [String] {
             var lines: [String] = []
             if malformed > 0 { lines.append("\(malformed) of \(entries) are malformed") }
             if excess > 0 { lines.append("\(excess) of \(entries) were ignored: no more than \(mostEntries) are read") }
@@ -136,41 +131,41 @@ package enum SyncAnswers {
     }
 
     /// The server's changes of subscriptions.
-    package struct Subscriptions: Sendable, Equatable {
-        package var add: [String]
-        package var remove: [String]
-        package var timestamp: Int64
-        package var skipped = Skipped()
+    struct Subscriptions: Sendable, Equatable {
+        var add: [String]
+        var remove: [String]
+        var timestamp: Int64
+        var skipped = Skipped()
     }
 
     /// The server's episode actions.
-    package struct Actions: Sendable, Equatable {
-        package var actions: [SyncAction]
-        package var timestamp: Int64
-        package var skipped = Skipped()
+    struct Actions: Sendable, Equatable {
+        var actions: [SyncAction]
+        var timestamp: Int64
+        var skipped = Skipped()
     }
 
     /// The response to an upload.
-    package struct Uploaded: Sendable, Equatable {
+    struct Uploaded: Sendable, Equatable {
         /// An address that the server has normalized.
-        package struct Renamed: Sendable, Equatable {
-            package var old: String
-            package var new: String
+        struct Renamed: Sendable, Equatable {
+            var old: String
+            var new: String
         }
 
         /// `nil` if the server sends none, as old versions of gpoddersync do.
-        package var timestamp: Int64?
-        package var renamed: [Renamed]
+        var timestamp: Int64?
+        var renamed: [Renamed]
     }
 
     /// Maximum length of a text: 16 KiB, as for addresses in feeds.
     private static let longestText = 16 << 10
     /// Maximum number of entries that are read. Of a longer list of actions, the last entries are read. Of a longer
     /// list of subscriptions or of normalized addresses, the first entries are read.
-    package static let mostEntries = 100_000
+    static let mostEntries = 100_000
 
     /// Parses a response with subscription changes.
-    package static func subscriptions(_ body: [UInt8]) throws(Malformed) -> Subscriptions {
+    static func subscriptions(_ body: [UInt8]) throws(Malformed) -> Subscriptions {
         var found = Subscriptions(add: [], remove: [], timestamp: -1)
         func addresses(_ scanner: inout JSONScanner) throws -> [String] {
             var texts: [String] = []
@@ -203,7 +198,7 @@ package enum SyncAnswers {
     }
 
     /// Parses a response with episode actions.
-    package static func actions(_ body: [UInt8]) throws(Malformed) -> Actions {
+    static func actions(_ body: [UInt8]) throws(Malformed) -> Actions {
         var found = Actions(actions: [], timestamp: -1)
         var hasList = false
         try members(body) { scanner, name in
@@ -239,7 +234,7 @@ package enum SyncAnswers {
     }
 
     /// Parses the response to an upload.
-    package static func uploaded(_ body: [UInt8]) throws(Malformed) -> Uploaded {
+    static func uploaded(_ body: [UInt8]) throws(Malformed) -> Uploaded {
         var found = Uploaded(timestamp: nil, renamed: [])
         // An empty body is valid, too.
         if body.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }) { return found }
@@ -260,7 +255,7 @@ package enum SyncAnswers {
     }
 
     /// Parses the ids of a user's devices.
-    package static func devices(_ body: [UInt8]) -> [String] {
+    static func devices(_ body: [UInt8]) -> [String] {
         var scanner = JSONScanner(body)
         var devices: [String] = []
         // At most 100 devices are linked: an account with more is broken.
@@ -323,9 +318,9 @@ package enum SyncAnswers {
 }
 
 /// Times in the API's format: ISO 8601 in UTC without a zone.
-package enum SyncTime {
+enum SyncTime {
     /// Formats a time given in seconds since 1970.
-    package static func text(_ seconds: Int64) -> String {
+    static func text(_ seconds: Int64) -> String {
         String(PublicationDate(seconds: seconds, offset: 0).iso8601.dropLast())
     }
 
@@ -337,7 +332,7 @@ package enum SyncTime {
 
     /// Parses a time, with or without a zone and a fraction, into seconds since 1970. Some servers send that number
     /// instead of a text.
-    package static func seconds(_ value: JSONScanner.Value?) -> Int64? {
+    static func seconds(_ value: JSONScanner.Value?) -> Int64? {
         if let number = number(value) {
             return (-SyncTimeRange.latest...SyncTimeRange.latest).contains(number) ? number : nil
         }

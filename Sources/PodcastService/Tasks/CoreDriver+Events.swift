@@ -226,8 +226,9 @@ extension CoreDriver {
         return RegisteredDownload(
             id: row.id, show: show.id, path: show.name + "/" + episode.name,
             session: row.session, isSuspended: row.suspended, isAutomatic: row.automatic,
-            created: .seconds(row.created),
-            guess: episode.size.source == .unknown ? nil : episode.size.bytes, snapshot: snapshot)
+            created: .seconds(row.created), asked: .seconds(row.created),
+            guess: episode.size.source == .unknown ? nil : episode.size.bytes, snapshot: snapshot,
+            recordedBytes: snapshot.received)
     }
 
     /// The path and the size of an episode, to display an open that waits. A waiting open has no task from which they

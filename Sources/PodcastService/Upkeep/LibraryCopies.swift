@@ -2,7 +2,7 @@ internal import CLinux
 internal import Foundation
 internal import Glibc
 internal import Logging
-package import Platform
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
@@ -179,12 +179,12 @@ extension LibraryRecovery {
 ///
 /// If there is no backup, or it is dated in the future because the clock was set back, the next one is due shortly
 /// after the start.
-package struct BackupSchedule: Sendable, Equatable {
+struct BackupSchedule: Sendable, Equatable {
     /// Maximum age of the backup.
-    package static let interval = Duration.seconds(86_400)
+    static let interval = Duration.seconds(86_400)
     /// Delay of a backup after a change of the subscriptions, so that ten subscriptions in a row cause one backup. The
     /// same delay applies after the start if there is no backup.
-    package static let delay = Duration.seconds(60)
+    static let delay = Duration.seconds(60)
 
     /// The time at which the daemon started.
     private let started: WallTime
@@ -193,20 +193,20 @@ package struct BackupSchedule: Sendable, Equatable {
     /// The time at which the backup for a changed subscription list is due.
     private var changeDue: WallTime?
 
-    package init(started: WallTime) { self.started = started }
+    init(started: WallTime) { self.started = started }
 
     /// Records a change of the subscriptions.
     ///
     /// - Returns: whether the next backup may now be due earlier; `false` if an earlier change has already scheduled
     ///   one, which is not postponed.
-    package mutating func subscriptionsChanged(now: WallTime) -> Bool {
+    mutating func subscriptionsChanged(now: WallTime) -> Bool {
         guard changeDue == nil else { return false }
         changeDue = now + Self.delay
         return true
     }
 
     /// Records that a backup begins.
-    package mutating func begin(now: WallTime) {
+    mutating func begin(now: WallTime) {
         lastTry = now
         changeDue = nil
     }
@@ -217,7 +217,7 @@ package struct BackupSchedule: Sendable, Equatable {
     /// - Parameters:
     ///   - backup: when the current backup was made; `nil` if there is none.
     ///   - hasShows: whether the library contains anything worth backing up.
-    package func next(backup: WallTime?, hasShows: Bool, now: WallTime) -> WallTime? {
+    func next(backup: WallTime?, hasShows: Bool, now: WallTime) -> WallTime? {
         // A change recorded before the clock was set back is due after at most one delay from now.
         let change = changeDue.map { min($0, now + Self.delay) }
         // A failed attempt is retried only after the full interval.
@@ -232,7 +232,7 @@ package struct BackupSchedule: Sendable, Equatable {
     }
 
     /// Returns whether the daemon makes a backup before it exits: after changes, and if there is no backup.
-    package func isDueAtEnd(backup: WallTime?, hasShows: Bool, now: WallTime) -> Bool {
+    func isDueAtEnd(backup: WallTime?, hasShows: Bool, now: WallTime) -> Bool {
         if changeDue != nil { return true }
         guard hasShows else { return false }
         // An attempt that failed since the start is not repeated at exit.

@@ -152,7 +152,7 @@ package final class WorkJournal: Sendable {
             let words = line.split(separator: " ")
             guard words.count == 2, let kind = WorkItem.Kind(rawValue: String(words[0])), let id = Int64(words[1])
             else { continue }
-            items.insert(WorkItem(kind, id: id))
+            items.insert(WorkItem(kind: kind, id: id))
         }
         return items
     }

@@ -12,20 +12,15 @@ package struct WorkItem: Sendable, Codable, Hashable {
 
     package var kind: Kind
     /// The show's or upload's identifier; 0 for the exchange with the sync server, of which there is only one.
-    package var id: Int64
-
-    package init(_ kind: Kind, id: Int64 = 0) {
-        self.kind = kind
-        self.id = id
-    }
+    package var id: Int64 = 0
 
     /// Returns the item for the refresh of a show.
-    package static func refresh(_ show: ShowID) -> WorkItem { WorkItem(.refresh, id: show.rawValue) }
+    package static func refresh(_ show: ShowID) -> WorkItem { WorkItem(kind: .refresh, id: show.rawValue) }
 
     /// Returns the item for an upload.
-    package static func upload(_ task: TaskID) -> WorkItem { WorkItem(.upload, id: task.rawValue) }
+    package static func upload(_ task: TaskID) -> WorkItem { WorkItem(kind: .upload, id: task.rawValue) }
 
-    package static let sync = WorkItem(.sync)
+    package static let sync = WorkItem(kind: .sync)
 }
 
 /// The crash counts of unattended work, and the decisions that follow from them. Does no IO.

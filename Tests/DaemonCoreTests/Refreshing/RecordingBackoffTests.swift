@@ -1,5 +1,5 @@
 import Platform
-import PodcastService
+@testable import PodcastService
 import Testing
 
 struct RecordingBackoffTests {

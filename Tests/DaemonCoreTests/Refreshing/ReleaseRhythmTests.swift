@@ -1,4 +1,4 @@
-import PodcastService
+@testable import PodcastService
 import TestSupport
 import Testing
 

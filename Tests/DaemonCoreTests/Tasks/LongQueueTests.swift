@@ -17,7 +17,8 @@ struct LongQueueTests {
     private func task(_ number: Int64, _ state: TaskState = .queued, received: Int64 = 0) -> RegisteredDownload {
         RegisteredDownload(
             id: TaskID(number), show: 1, path: "Show/\(number).mp3", session: ClientSession.common,
-            created: .seconds(0), guess: 1_000, snapshot: snapshot(number, state, received: received))
+            created: .seconds(0), asked: .seconds(0), guess: 1_000,
+            snapshot: snapshot(number, state, received: received), recordedBytes: received)
     }
 
     /// Returns the assessments of space that a batch requires.

@@ -1,6 +1,6 @@
 import Platform
 import PodcastProtocol
-import PodcastService
+@testable import PodcastService
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import PodcastService
+@testable import PodcastService
 import Testing
 import Transfers
 

@@ -1,5 +1,5 @@
 import PodcastProtocol
-import PodcastService
+@testable import PodcastService
 import Testing
 import Transfers
 

@@ -1,5 +1,5 @@
 import PodcastFeed
-import PodcastService
+@testable import PodcastService
 import Testing
 
 struct PagedFeedTests {

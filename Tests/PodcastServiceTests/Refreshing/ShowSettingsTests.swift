@@ -1,5 +1,5 @@
 import PodcastLibrary
-import PodcastService
+@testable import PodcastService
 import Testing
 
 struct ShowSettingsTests {

@@ -1,5 +1,5 @@
 import PodcastProtocol
-import PodcastService
+@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers

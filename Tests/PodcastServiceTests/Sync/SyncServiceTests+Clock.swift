@@ -3,7 +3,7 @@ import Platform
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
-import PodcastService
+@testable import PodcastService
 import Synchronization
 import TestSupport
 import Testing

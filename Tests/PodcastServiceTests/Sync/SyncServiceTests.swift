@@ -1,7 +1,7 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-import PodcastService
+@testable import PodcastService
 import TestSupport
 import Testing
 

@@ -1,12 +1,12 @@
-package import Platform
-package import PodcastProtocol
+internal import Platform
+internal import PodcastProtocol
 
 /// The decisions of the archive's unattended work: when to look at the folder, and which complete file is added next.
 ///
 /// One step runs at a time. The caller performs the step that `next` returns, reports its result, and asks again.
-package struct ArchiveQueue: Sendable {
+struct ArchiveQueue: Sendable {
     /// The next action of the caller.
-    package enum Step: Sendable, Equatable {
+    enum Step: Sendable, Equatable {
         /// Look at the folder, and report its state by `examined`.
         case examine
         /// Serve the files again that were detached while the folder was offline; report by `reattached`.
@@ -30,9 +30,9 @@ package struct ArchiveQueue: Sendable {
     /// Whether the folder has to be examined.
     private var mustExamine = true
     /// The files that were refused, with the reasons. They are tried again by the next daemon.
-    package private(set) var refused: [EpisodeID: String] = [:]
+    private(set) var refused: [EpisodeID: String] = [:]
     /// The reason why no file can be moved now, and the time of the next attempt.
-    package private(set) var pause: (reason: String, until: Instant)?
+    private(set) var pause: (reason: String, until: Instant)?
     private var pauses = 0
     /// The time at which files are tried again that programs had open.
     private var retryAt: Instant?
@@ -44,27 +44,27 @@ package struct ArchiveQueue: Sendable {
     /// The maximum number of refused files that are remembered. Above it nothing is moved.
     static let mostRefused = 1_000
 
-    package init(isConfigured: Bool) { state = isConfigured ? .unknown : .unset }
+    init(isConfigured: Bool) { state = isConfigured ? .unknown : .unset }
 
     // MARK: Events
 
     /// Records that a file may have to be moved.
-    package mutating func request() { mayMove = true }
+    mutating func request() { mayMove = true }
 
     /// Records that files may be missing beside a show's archived episodes.
-    package mutating func requestCompletion(of show: ShowID) { incomplete.insert(show) }
+    mutating func requestCompletion(of show: ShowID) { incomplete.insert(show) }
 
     /// Records that a file may have to be served again.
-    package mutating func requestReattachment() { mayReattach = true }
+    mutating func requestReattachment() { mayReattach = true }
 
     /// Records that the folder may have come or gone. Ends a pause.
-    package mutating func folderMayHaveChanged() {
+    mutating func folderMayHaveChanged() {
         mustExamine = true
         pause = nil
     }
 
     /// Records the result of a look at the folder.
-    package mutating func examined(_ found: ArchiveState, at now: Instant) {
+    mutating func examined(_ found: ArchiveState, at now: Instant) {
         activity = .idle
         mustExamine = false
         if found != state { mayReattach = true }
@@ -79,48 +79,48 @@ package struct ArchiveQueue: Sendable {
     /// Records that files are served again.
     ///
     /// - Parameter isComplete: Whether there are no more.
-    package mutating func reattached(isComplete: Bool) {
+    mutating func reattached(isComplete: Bool) {
         activity = .idle
         mayReattach = !isComplete
     }
 
     /// Records that only files are left to serve again that programs have open from elsewhere.
-    package mutating func reattachmentPostponed(at now: Instant) {
+    mutating func reattachmentPostponed(at now: Instant) {
         activity = .idle
         (mayReattach, isReattachmentPostponed) = (false, true)
         retryAt = now + Self.firstPause
     }
 
     /// Records that a file was moved.
-    package mutating func moved() {
+    mutating func moved() {
         activity = .idle
         pauses = 0
     }
 
     /// Records that what could be added beside a show's archived episodes was added.
-    package mutating func completed() { activity = .idle }
+    mutating func completed() { activity = .idle }
 
     /// Records that there is no file to move.
-    package mutating func emptied() {
+    mutating func emptied() {
         activity = .idle
         mayMove = false
     }
 
     /// Records that only files are left that programs have open.
-    package mutating func postponed(at now: Instant) {
+    mutating func postponed(at now: Instant) {
         activity = .idle
         mayMove = false
         retryAt = now + Self.firstPause
     }
 
     /// Records that one file could not be moved, for a reason that does not concern others.
-    package mutating func refused(_ episode: EpisodeID, _ reason: String) {
+    mutating func refused(_ episode: EpisodeID, _ reason: String) {
         activity = .idle
         refused[episode] = reason
     }
 
     /// Records that no file can be moved now.
-    package mutating func failed(_ reason: String, at now: Instant) {
+    mutating func failed(_ reason: String, at now: Instant) {
         activity = .idle
         mustExamine = true
         suspend(reason, at: now)
@@ -135,7 +135,7 @@ package struct ArchiveQueue: Sendable {
     // MARK: Decisions
 
     /// Returns the next step; `nil` if there is none now.
-    package mutating func next(at now: Instant) -> Step? {
+    mutating func next(at now: Instant) -> Step? {
         guard activity == .idle, state != .unset else { return nil }
         if let pause, pause.until <= now {
             self.pause = nil
@@ -166,7 +166,7 @@ package struct ArchiveQueue: Sendable {
 
     /// The time of the next step that depends on the clock; `nil` if there is none. A folder that is offline is
     /// examined again even if nothing waits for it: its files can be served then.
-    package var due: Instant? {
+    var due: Instant? {
         activity == .idle ? [pause?.until, retryAt].compactMap(\.self).min() : nil
     }
 }

@@ -1,5 +1,5 @@
 /// The result of a look at the configured archive folder.
-package enum ArchiveProbe: Sendable, Equatable {
+enum ArchiveProbe: Sendable, Equatable {
     /// There is no folder at the path, or no folder that can be read: the reason as text.
     case unreadable(String)
     /// The file system does not respond.
@@ -13,7 +13,7 @@ package enum ArchiveProbe: Sendable, Equatable {
 }
 
 /// The availability of the archive folder.
-package enum ArchiveState: Sendable, Equatable {
+enum ArchiveState: Sendable, Equatable {
     /// The configuration names no folder.
     case unset
     /// Nobody has looked at the folder yet.
@@ -25,7 +25,7 @@ package enum ArchiveState: Sendable, Equatable {
     case offline(String)
 
     /// The consequence of a look at the folder.
-    package enum Verdict: Sendable, Equatable {
+    enum Verdict: Sendable, Equatable {
         case state(ArchiveState)
         /// The folder is new: write a marker file, then look again.
         case mark
@@ -39,7 +39,7 @@ package enum ArchiveState: Sendable, Equatable {
     /// - Parameters:
     ///   - known: The id of the archive that the library knows; `nil` if there is none.
     ///   - hasFiles: Whether the library has files in that archive.
-    package static func judge(
+    static func judge(
         _ probe: ArchiveProbe, of folder: String, known: String?, hasFiles: Bool
     ) -> Verdict {
         switch probe {
@@ -62,12 +62,12 @@ package enum ArchiveState: Sendable, Equatable {
     }
 
     /// The reason why files cannot be read; `nil` if they can.
-    package var readProblem: String? {
+    var readProblem: String? {
         if case .offline(let reason) = self { reason } else { nil }
     }
 
     /// The reason why files cannot be added; `nil` if they can.
-    package var writeProblem: String? {
+    var writeProblem: String? {
         switch self {
         case .unset: "there is no archive: set archive.folder in podfs.conf(5)"
         case .unknown: "the archive folder has not been examined yet"
@@ -78,9 +78,9 @@ package enum ArchiveState: Sendable, Equatable {
 }
 
 /// The names in the archive folder that are not those of shows and episodes.
-package enum ArchiveNames {
+enum ArchiveNames {
     /// The file with the archive's id.
-    package static let marker = ".podfs-archive"
+    static let marker = ".podfs-archive"
     /// The beginning of the names of unfinished files; the installation's id follows.
-    package static let partial = ".podfs-partial-"
+    static let partial = ".podfs-partial-"
 }

@@ -1,5 +1,5 @@
-package import Platform
-package import PodcastProtocol
+internal import Platform
+internal import PodcastProtocol
 internal import Transfers
 
 /// The rules by which players' reports change what is stored. A value without IO: the caller passes the stored state
@@ -13,13 +13,13 @@ internal import Transfers
 /// continued or sought last. Once the owner has paused or ended, the next player that reports anything becomes the
 /// owner. A report that sets or clears the played mark also changes the stored position, whether or not its player is
 /// the owner.
-package struct ListeningBook: Sendable {
+struct ListeningBook: Sendable {
     /// The consequences of a report.
-    package struct Verdict: Sendable, Equatable {
+    struct Verdict: Sendable, Equatable {
         /// The change to store; `nil` if there is none, or it is too early to write one.
-        package var change: ListeningChange?
+        var change: ListeningChange?
         /// The position in seconds to which the player should seek, once; `nil` if it should play on.
-        package var resume: Double?
+        var resume: Double?
     }
 
     fileprivate struct Key: Hashable {
@@ -64,7 +64,7 @@ package struct ListeningBook: Sendable {
     /// The maximum number of sessions; beyond it, the session whose last report is oldest is dropped. Not every session
     /// gets a `stopped`: a player may be killed together with the process that watches it. Also the maximum number of
     /// `scripts`.
-    package static let capacity = 256
+    static let capacity = 256
 
     private var sessions: [Key: Session] = [:]
     /// The owner of each episode's stored position.
@@ -75,14 +75,12 @@ package struct ListeningBook: Sendable {
     /// are ignored. They are also ignored while the script has a session.
     private static let scriptLifetime: Duration = .seconds(60)
 
-    package init() {}
-
     /// Processes a report.
     ///
     /// - Parameter now: The time of a clock that never goes back, preferably the clock of the reports' sender,
     ///   CLOCK_MONOTONIC, which stops while the machine sleeps. With another clock, daemon and sender disagree after a
     ///   sleep on when the next write is due, and a position may be written one interval late.
-    package mutating func handle(
+    mutating func handle(
         _ report: ListeningReport, stored: StoredListening, at now: Instant
     ) -> Verdict {
         guard let report = report.validated(within: stored.duration) else { return Verdict() }

@@ -1,10 +1,10 @@
-package import Transfers
+internal import Transfers
 
 /// The freshness lifetime of a response (RFC 9111 §4.2), and the delay in Retry-After.
-package enum Freshness {
+enum Freshness {
     /// The maximum time that is accepted from a server. A week: a Retry-After of a year is a mistake, and RFC
     /// 9111 §1.2.2 allows limiting values.
-    package static let longest = Duration.seconds(7 * 86_400)
+    static let longest = Duration.seconds(7 * 86_400)
 
     /// Returns how long the response stays fresh, zero if it is stale; `nil` if its header does not say.
     ///
@@ -13,7 +13,7 @@ package enum Freshness {
     /// same bytes. `no-cache` and `no-store` mean 0. Time already spent in caches (`Age`, §5.1) is subtracted.
     ///
     /// - Parameter now: seconds since 1970, used if `Date` is missing.
-    package static func lifetime(_ head: ResponseHead, now: Int64) -> Duration? {
+    static func lifetime(_ head: ResponseHead, now: Int64) -> Duration? {
         guard let stated = stated(head, now: now) else { return nil }
         let age = head["age"].flatMap(seconds) ?? .zero
         return min(max(.zero, stated - age), longest)
@@ -39,7 +39,7 @@ package enum Freshness {
     /// Returns the delay in Retry-After, which is a number or a date; `nil` if the field is absent or neither.
     ///
     /// - Parameter now: seconds since 1970, subtracted from a date.
-    package static func retryAfter(_ head: ResponseHead, now: Int64) -> Duration? {
+    static func retryAfter(_ head: ResponseHead, now: Int64) -> Duration? {
         let dated = head["retry-after"].flatMap(HTTPDate.seconds).map { Duration.seconds(max(0, $0 - now)) }
         return (head.retryAfter ?? head["retry-after"].flatMap(seconds) ?? dated).map { min($0, longest) }
     }

@@ -1,11 +1,11 @@
-package import Platform
-package import PodcastProtocol
+internal import Platform
+internal import PodcastProtocol
 internal import Transfers
 
 /// A queue of feeds, first come first served, with a total and a per-host limit on running fetches.
 ///
 /// A value without clock or IO: the driver fetches the feeds that `start` returns, and calls `finish` for each.
-package struct HostQueue: Sendable {
+struct HostQueue: Sendable {
     private struct Host: Sendable {
         /// Waiting feeds in order of arrival; `first` is the index of the first that still waits.
         var waiting: [(number: Int, id: ShowID)] = []
@@ -33,7 +33,7 @@ package struct HostQueue: Sendable {
     }
 
     /// The result of a feed fetch, as far as its host is concerned.
-    package enum FetchOutcome: Sendable, Equatable {
+    enum FetchOutcome: Sendable, Equatable {
         /// A response, or a failure that does not require a pause.
         case answered
         /// 429 or 503, with Retry-After if present.
@@ -72,24 +72,24 @@ package struct HostQueue: Sendable {
     ///   - total: the maximum number of running fetches; `refresh.connections`.
     ///   - perHost: the maximum for each host, which matters since most shows are hosted by a few companies. Two is the
     ///     limit that RFC 2616 §8.1.4 set for browsers.
-    package init(total: Int = 64, perHost: Int = 2) {
+    init(total: Int = 64, perHost: Int = 2) {
         self.total = max(1, total)
         self.perHost = max(1, perHost)
     }
 
-    package var isEmpty: Bool { hostOf.isEmpty }
-    package var runningCount: Int { running.count }
-    package var waitingCount: Int { hostOf.count - running.count }
+    var isEmpty: Bool { hostOf.isEmpty }
+    var runningCount: Int { running.count }
+    var waitingCount: Int { hostOf.count - running.count }
 
     /// Returns whether a feed is queued or running.
-    package func contains(_ id: ShowID) -> Bool { hostOf[id] != nil }
+    func contains(_ id: ShowID) -> Bool { hostOf[id] != nil }
 
     /// Appends a feed to the queue.
     ///
     /// - Parameter host: `WebAddress.host(of:)`.
     /// - Returns: `false` if the feed is already queued or running, so that one fetch serves both requests.
     @discardableResult
-    package mutating func enqueue(_ id: ShowID, host: String) -> Bool {
+    mutating func enqueue(_ id: ShowID, host: String) -> Bool {
         guard hostOf[id] == nil else { return false }
         hostOf[id] = host
         hosts[host, default: Host()].waiting.append((arrivals, id))
@@ -101,7 +101,7 @@ package struct HostQueue: Sendable {
     /// Removes and returns the feeds that may be fetched now, in order; they count as running until `finish`.
     ///
     /// Each returned feed costs time logarithmic in the number of hosts.
-    package mutating func start(now: Instant) -> [ShowID] {
+    mutating func start(now: Instant) -> [ShowID] {
         var started: [ShowID] = []
         for host in blocked where hosts[host].map({ !$0.isPaused(at: now) }) ?? true {
             blocked.remove(host)
@@ -150,7 +150,7 @@ package struct HostQueue: Sendable {
     }
 
     /// Frees the slot of a running feed, and pauses its host after a refusal.
-    package mutating func finish(_ id: ShowID, _ outcome: FetchOutcome, now: Instant) {
+    mutating func finish(_ id: ShowID, _ outcome: FetchOutcome, now: Instant) {
         guard running.remove(id) != nil, let name = hostOf.removeValue(forKey: id) else { return }
         hosts[name]?.running -= 1
         switch outcome {
@@ -177,7 +177,7 @@ package struct HostQueue: Sendable {
     }
 
     /// Removes a waiting feed. A running one stays until `finish`.
-    package mutating func remove(_ id: ShowID) {
+    mutating func remove(_ id: ShowID) {
         guard !running.contains(id), let name = hostOf.removeValue(forKey: id), var host = hosts[name] else { return }
         if let index = host.waiting[host.first...].firstIndex(where: { $0.id == id }) { host.waiting.remove(at: index) }
         hosts[name] = host
@@ -185,7 +185,7 @@ package struct HostQueue: Sendable {
     }
 
     /// Returns the end of a host's pause; `nil` if it is not paused.
-    package func blockedUntil(host: String, now: Instant) -> Instant? {
+    func blockedUntil(host: String, now: Instant) -> Instant? {
         guard let until = hosts[host]?.blockedUntil, until > now else { return nil }
         return until
     }
@@ -194,7 +194,7 @@ package struct HostQueue: Sendable {
     /// Returns `nil` if no such host is paused: only the end of a fetch or a new feed then requires a call.
     ///
     /// Also removes hosts without queued or running feeds whose last pause ended more than `refusalWindow` ago.
-    package mutating func nextWake(now: Instant) -> Instant? {
+    mutating func nextWake(now: Instant) -> Instant? {
         hosts = hosts.filter { _, host in
             host.next != nil || host.running > 0 || host.wasPaused(since: now - Self.refusalWindow)
         }

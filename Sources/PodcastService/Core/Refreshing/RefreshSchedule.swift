@@ -1,23 +1,23 @@
-package import Platform
+internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
-package import Transfers
+internal import Transfers
 
 /// The input of `RefreshSchedule`, known when a refresh has ended.
-package struct RefreshFacts: Sendable, Equatable {
+struct RefreshFacts: Sendable, Equatable {
     /// The head of the final response; `nil` if there was none.
-    package var head: ResponseHead?
+    var head: ResponseHead?
     /// `Feed.updateInterval` in seconds, of this document or, after a 304, of the last one.
-    package var updateInterval: Int64?
+    var updateInterval: Int64?
     /// The hours and days without refreshes, of this document or, after a 304, of the last one.
-    package var quietTimes: QuietTimes = QuietTimes()
+    var quietTimes: QuietTimes = QuietTimes()
     /// The publication dates of the show's episodes in seconds since 1970, in any order. The newest 100 suffice.
-    package var published: [Int64] = []
+    var published: [Int64] = []
     /// The release rhythm, if the caller has computed it from the publication dates; `published` is then ignored. If
     /// `nil`, the schedule computes the rhythm from `published`.
-    package var rhythm: ReleaseRhythm?
+    var rhythm: ReleaseRhythm?
     /// The number of consecutive failed refreshes, including this one; 0 after a success.
-    package var failures: Int = 0
+    var failures: Int = 0
 }
 
 extension RefreshFacts {
@@ -66,7 +66,7 @@ package struct RefreshSchedule: Sendable, Equatable {
 
     /// The longest time until the next refresh: `maximum`, or the longest Retry-After plus the tenth that is added to
     /// it.
-    package var longestDelay: Duration { max(.seconds(maximum), Freshness.longest + Freshness.longest / 10) }
+    var longestDelay: Duration { max(.seconds(maximum), Freshness.longest + Freshness.longest / 10) }
 
     /// Returns the time of the next refresh, in seconds since 1970.
     ///
@@ -76,7 +76,7 @@ package struct RefreshSchedule: Sendable, Equatable {
     /// - Parameter random: uniform in 0..<1. Spreads simultaneous refreshes: a delay becomes up to 10 % shorter or
     ///   longer. A delay that the server demands becomes up to 10 % longer, never shorter. A refresh for the time when
     ///   an episode is due is up to `minimum` later than that time, if `maximum` permits this.
-    package func next(_ facts: RefreshFacts, now: Int64, random: Double) -> Int64 {
+    func next(_ facts: RefreshFacts, now: Int64, random: Double) -> Int64 {
         let serverDelay = serverDelay(facts.head, now: now)
         let window = window(facts, serverDelay: serverDelay, now: now)
         let part = min(max(random, 0), 1)
@@ -166,11 +166,11 @@ package struct RefreshSchedule: Sendable, Equatable {
 ///
 /// A show whose refresh is not recorded stays due, and so does an exchange. Without a delay, the feed would be fetched,
 /// or the exchange repeated, every second.
-package struct RecordingBackoff: Sendable {
+struct RecordingBackoff: Sendable {
     /// The number of consecutive delays, including the current one.
     private var failures = 0
     /// The end of the last delay; `nil` after a success.
-    package private(set) var until: Instant?
+    private(set) var until: Instant?
 
     /// The delay after the first failure, doubled after each further one.
     private static let firstDelay = Duration.seconds(60)
@@ -178,16 +178,14 @@ package struct RecordingBackoff: Sendable {
     /// often than any other.
     private static let longestDelay = Duration.seconds(15 * 60)
 
-    package init() {}
-
     /// Whether scheduled refreshes wait.
-    package func isWaiting(at now: Instant) -> Bool { until.map { now < $0 } ?? false }
+    func isWaiting(at now: Instant) -> Bool { until.map { now < $0 } ?? false }
 
     /// Records that a refresh could not be recorded. Failures during a delay belong to the same round: they postpone
     /// its end and do not double it.
     ///
     /// - Returns: whether to log the failure, since it is the first one.
-    package mutating func failed(at now: Instant) -> Bool {
+    mutating func failed(at now: Instant) -> Bool {
         let isFirst = failures == 0
         if !isWaiting(at: now) { failures += 1 }
         until = now + min(Self.firstDelay * (1 << min(failures - 1, 4)), Self.longestDelay)
@@ -196,8 +194,8 @@ package struct RecordingBackoff: Sendable {
 
     /// Records that a refresh was recorded. Ignored during a delay: other shows of the same round have failed, and
     /// would be fetched again at once.
-    package mutating func succeeded(at now: Instant) { if !isWaiting(at: now) { reset() } }
+    mutating func succeeded(at now: Instant) { if !isWaiting(at: now) { reset() } }
 
     /// Ends the delay, at a person's request.
-    package mutating func reset() { self = RecordingBackoff() }
+    mutating func reset() { self = RecordingBackoff() }
 }

@@ -3,17 +3,17 @@
 /// Most shows publish at a fixed hour of the week, around which refreshes are frequent. For others the median gap
 /// determines the interval. All times are in seconds and UTC: daylight saving time shifts the hour by one, which the
 /// tolerance covers.
-package struct ReleaseRhythm: Sendable, Equatable {
+struct ReleaseRhythm: Sendable, Equatable {
     /// A part of the week in which an episode is expected: from the earliest usual release until `lateness` after the
     /// latest one.
-    package struct Window: Sendable, Hashable {
+    struct Window: Sendable, Hashable {
         /// Seconds since the start of a week that begins on Thursday, 0:00 UTC, as 1970 did.
-        package let start: Int64
-        package let length: Int64
+        let start: Int64
+        let length: Int64
     }
 
     /// The preferred time of the next refresh.
-    package enum Wish: Sendable, Equatable {
+    enum Wish: Sendable, Equatable {
         /// After about this many seconds.
         case after(Int64)
         /// In this many seconds, when an episode is due, and not earlier.
@@ -21,11 +21,11 @@ package struct ReleaseRhythm: Sendable, Equatable {
     }
 
     /// The date of the newest published episode; `nil` if there is none.
-    package let newest: Int64?
+    let newest: Int64?
     /// The median of the newest 20 gaps between releases; `nil` with fewer than two gaps. Robust against a holiday
     /// or a double issue.
-    package let gap: Int64?
-    package let windows: [Window]
+    let gap: Int64?
+    let windows: [Window]
 
     private static let hour: Int64 = 3_600
     private static let day: Int64 = 86_400
@@ -44,7 +44,7 @@ package struct ReleaseRhythm: Sendable, Equatable {
 
     /// - Parameter published: publication dates in any order; those after `now` are announcements or mistakes, and are
     ///   ignored.
-    package init(published: [Int64], now: Int64) {
+    init(published: [Int64], now: Int64) {
         var releases: [Int64] = []
         for date in published.filter({ $0 > 0 && $0 <= now }).sorted(by: >) {
             if let last = releases.last, last - date < Self.batchSpan { continue }
@@ -106,7 +106,7 @@ package struct ReleaseRhythm: Sendable, Equatable {
     /// Returns when the feed should be checked next.
     ///
     /// - Parameter minimum: seconds between two checks while an episode is due.
-    package func wish(now: Int64, minimum: Int64) -> Wish {
+    func wish(now: Int64, minimum: Int64) -> Wish {
         guard let newest, let gap else { return .after(Self.unknown) }
         let silence = max(0, now - newest)
         let idle = Self.idle(gap: gap, silence: silence)

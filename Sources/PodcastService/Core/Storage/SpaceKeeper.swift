@@ -1,12 +1,12 @@
-package import Platform
-package import Transfers
+internal import Platform
+internal import Transfers
 
 /// The adopted storage plan, and those inputs of the next plan that the library does not store.
-package struct SpaceKeeper: Sendable {
-    package private(set) var policy: StoragePolicy
+struct SpaceKeeper: Sendable {
+    private(set) var policy: StoragePolicy
     /// The times at which downloads have completed since the daemon started. Their resolution is finer than that of the
     /// library, which stores seconds.
-    package private(set) var completions: [MediaID: WallTime] = [:]
+    private(set) var completions: [MediaID: WallTime] = [:]
     /// Downloads that fail according to the last plan, because they can never fit.
     private(set) var rejected: Set<MediaID> = []
 
@@ -20,7 +20,7 @@ package struct SpaceKeeper: Sendable {
     init(limits: StorageLimits) { policy = StoragePolicy(limits: limits) }
 
     /// Downloads that wait for space, with the reason.
-    package var waiting: [MediaID: StorageShortage] { policy.waiting }
+    var waiting: [MediaID: StorageShortage] { policy.waiting }
 
     mutating func completed(_ media: MediaID, at now: Moment) { completions[media] = now.wall }
 
@@ -32,7 +32,7 @@ package struct SpaceKeeper: Sendable {
 
     /// Returns whether the plan allows for the bytes that have arrived since it was computed; see
     /// `StoragePolicy.covers`.
-    package func coversProgress(diskTotal: Int64, diskFree: Int64) -> Bool {
+    func coversProgress(diskTotal: Int64, diskFree: Int64) -> Bool {
         policy.covers(newBytes, diskTotal: diskTotal, diskFree: diskFree)
     }
 

@@ -1,4 +1,4 @@
-package import Transfers
+internal import Transfers
 
 /// The policy that decides which downloads may write to the cache, which wait, and which files are evicted. Pure: it
 /// performs no IO.
@@ -27,26 +27,26 @@ package import Transfers
 ///         plan = policy.plan(for: snapshot)
 ///     }
 ///     policy.adopt(plan)
-package struct StoragePolicy: Sendable, Equatable {
-    package let limits: StorageLimits
+struct StoragePolicy: Sendable, Equatable {
+    let limits: StorageLimits
 
     /// The downloads that have a reservation. A download of equal rank cannot take it from them.
-    package private(set) var reserved: Set<MediaID> = []
+    private(set) var reserved: Set<MediaID> = []
     /// Downloads that wait for space, with the reason.
-    package private(set) var waiting: [MediaID: StorageShortage] = [:]
+    private(set) var waiting: [MediaID: StorageShortage] = [:]
     /// The reason why nothing may be written, not even for a reader; `nil` if writes are permitted.
-    package private(set) var stopReason: StorageShortage?
+    private(set) var stopReason: StorageShortage?
     /// Whether the adopted plan leaves a limit exceeded.
-    package private(set) var exceedsLimits = false
+    private(set) var exceedsLimits = false
     /// The free space on the disk, in bytes, when a write failed for lack of space; `nil` if no write has failed since
     /// the last plan that permitted writes. More than this must be free before the next attempt.
-    package private(set) var freeAtFailedWrite: Int64?
+    private(set) var freeAtFailedWrite: Int64?
 
     /// The bytes in the cache, and the bytes reserved beyond them, when the adopted plan was computed.
     private var used: Int128 = 0
     private var reservedBytes: Int128 = 0
 
-    package init(limits: StorageLimits = StorageLimits()) { self.limits = limits }
+    init(limits: StorageLimits = StorageLimits()) { self.limits = limits }
 
     /// The maximum number of bytes reserved in advance for a download of unknown size, or freed in advance for a
     /// download that a program has open and that does not fit as a whole. A fast link transfers them in a few seconds.
@@ -61,19 +61,19 @@ package struct StoragePolicy: Sendable, Equatable {
     var growthReservation: Int64 { min(Self.lookAhead, max(64 << 10, limits.capacity / 20)) }
 
     /// Whether any download waits for space, or nothing may be written.
-    package var isBlocked: Bool { stopReason != nil || !waiting.isEmpty }
+    var isBlocked: Bool { stopReason != nil || !waiting.isEmpty }
 
     /// Records a write that failed for lack of space, with the free space on the disk.
-    package mutating func writeFailed(free: Int64) { freeAtFailedWrite = max(0, free) }
+    mutating func writeFailed(free: Int64) { freeAtFailedWrite = max(0, free) }
 
     /// Computes the plan for a snapshot, from the adopted plan and the limits.
-    package func plan(for snapshot: StorageSnapshot) -> StoragePlan {
+    func plan(for snapshot: StorageSnapshot) -> StoragePlan {
         var round = StorageRound(policy: self, snapshot: snapshot)
         return round.run()
     }
 
     /// Adopts a plan whose files have been removed.
-    package mutating func adopt(_ plan: StoragePlan) {
+    mutating func adopt(_ plan: StoragePlan) {
         reserved = plan.reserved
         waiting = plan.waiting
         stopReason = plan.stopReason
@@ -89,7 +89,7 @@ package struct StoragePolicy: Sendable, Equatable {
     ///
     /// Bytes up to the sum of the reservations count as reserved, whichever download they belong to: they do not make
     /// the cache larger than the plan has allowed.
-    package func covers(_ bytes: Int64, diskTotal: Int64, diskFree: Int64) -> Bool {
+    func covers(_ bytes: Int64, diskTotal: Int64, diskFree: Int64) -> Bool {
         guard stopReason == nil, freeAtFailedWrite == nil else { return false }
         let room = Int128(max(0, limits.capacity)) - used - Int128(bytes)
         let free = Int128(diskFree) - Int128(limits.floor(total: diskTotal))
@@ -101,20 +101,20 @@ package struct StoragePolicy: Sendable, Equatable {
 }
 
 /// The decisions of the policy for one snapshot.
-package struct StoragePlan: Sendable, Equatable {
+struct StoragePlan: Sendable, Equatable {
     /// The names of the files to evict, in order.
-    package var evictions: [String] = []
-    package var reserved: Set<MediaID> = []
-    package var waiting: [MediaID: StorageShortage] = [:]
+    var evictions: [String] = []
+    var reserved: Set<MediaID> = []
+    var waiting: [MediaID: StorageShortage] = [:]
     /// Downloads that can never fit.
-    package var failures: [MediaID: StorageShortage] = [:]
+    var failures: [MediaID: StorageShortage] = [:]
     /// The reason why nothing may be written, not even for a program that reads.
-    package var stopReason: StorageShortage?
+    var stopReason: StorageShortage?
     /// Whether a limit remains exceeded after all evictions: the remaining files are in use or pinned.
-    package var exceedsLimits = false
+    var exceedsLimits = false
     /// Whether the space does not suffice for all downloads without evictions. If not, the plan is the same whether or
     /// not the snapshot contains the files.
-    package var lacksRoom = false
+    var lacksRoom = false
     /// The bytes in the cache after the evictions, and the bytes reserved beyond them.
     var used: Int128 = 0
     var reservedBytes: Int128 = 0

@@ -1,28 +1,28 @@
 internal import Platform
 
 /// The reason why bytes may not be written: the limits that would be exceeded, and the sizes in question.
-package struct StorageShortage: Error, Sendable, Equatable, CustomStringConvertible {
+struct StorageShortage: Error, Sendable, Equatable, CustomStringConvertible {
     /// Whether the incoming bytes would exceed `cache.limit`.
-    package var isCacheFull: Bool
+    var isCacheFull: Bool
     /// Whether the incoming bytes would leave less disk space free than required.
-    package var isDiskFull: Bool
+    var isDiskFull: Bool
     /// Whether the disk refused a write that both limits allow, because of a quota or of blocks that are reserved for
     /// root.
-    package var isWriteRefused = false
+    var isWriteRefused = false
     /// The size of a file that exceeds `cache.limit` by itself; `nil` otherwise.
-    package var oversizedFileSize: Int64?
+    var oversizedFileSize: Int64?
 
     /// The bytes in the cache, the bytes that are reserved for transfers and not yet in the cache, and `cache.limit`.
-    package var used: Int64
-    package var reserved: Int64
-    package var capacity: Int64
+    var used: Int64
+    var reserved: Int64
+    var capacity: Int64
     /// The free bytes on the disk, and the number of bytes that must stay free.
-    package var free: Int64
-    package var floor: Int64
+    var free: Int64
+    var floor: Int64
     /// Whether `cache.keep_free` is set.
-    package var isFloorConfigured: Bool
+    var isFloorConfigured: Bool
     /// The number of bytes to be written.
-    package var incoming: Int64
+    var incoming: Int64
 
     /// Returns whether the same limits are exceeded, by whatever sizes.
     func isSameKind(as other: StorageShortage) -> Bool {
@@ -31,7 +31,7 @@ package struct StorageShortage: Error, Sendable, Equatable, CustomStringConverti
     }
 
     /// One line for the user: the limit and the remedy.
-    package var description: String {
+    var description: String {
         let limit = "cache.limit (\(ByteText.size(capacity)))"
         if let oversizedFileSize {
             return "the file of \(ByteText.size(oversizedFileSize)) does not fit into \(limit): raise cache.limit; the "

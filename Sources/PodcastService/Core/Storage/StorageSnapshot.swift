@@ -1,69 +1,69 @@
-package import Platform
-package import Transfers
+internal import Platform
+internal import Transfers
 
 /// A cache file that no download writes.
-package struct StorageFile: Sendable, Equatable, Identifiable {
+struct StorageFile: Sendable, Equatable, Identifiable {
     /// The name of the cache file.
-    package var id: String
+    var id: String
     /// The number of bytes that its removal frees.
-    package var bytes: Int64
+    var bytes: Int64
     /// The time of the last open or of the completion of the download, whichever is later.
-    package var lastUse: WallTime
-    package var isPlayed: Bool = false
-    package var isPinned: Bool = false
+    var lastUse: WallTime
+    var isPlayed: Bool = false
+    var isPinned: Bool = false
     /// Whether a program has it open.
-    package var isOpen: Bool = false
+    var isOpen: Bool = false
 
     /// Whether it can be evicted. The eviction of an empty file would free nothing.
     var isEvictable: Bool { !isPinned && !isOpen && bytes > 0 }
 }
 
 /// A download that has neither ended nor failed.
-package struct StorageTransfer: Sendable, Equatable, Identifiable {
-    package var id: MediaID
+struct StorageTransfer: Sendable, Equatable, Identifiable {
+    var id: MediaID
     /// The tie-breaker between equally ranked downloads. The download with the lower number was created earlier, and
     /// comes first.
-    package var number: TaskID
+    var number: TaskID
     /// The time at which the download was last asked for, not that of an HTTP request.
-    package var asked: WallTime
+    var asked: WallTime
     /// The number of bytes in the cache.
-    package var received: Int64 = 0
+    var received: Int64 = 0
     /// The size of the whole file in bytes; `nil` if it is neither known nor estimated.
-    package var expected: Int64?
+    var expected: Int64?
     /// Whether a server has confirmed `expected`; a feed may be wrong, and an estimate is inexact.
-    package var isConfirmed: Bool = true
+    var isConfirmed: Bool = true
     /// The name of its partial file in the cache; `nil` if there is none, or if the episode is pinned, so that the
     /// file must not be removed.
-    package var file: String?
+    var file: String?
     /// Whether it is an automatic download that nobody has requested.
-    package var isAutomatic: Bool = false
+    var isAutomatic: Bool = false
     /// Whether a program has it open.
-    package var isRead: Bool = false
+    var isRead: Bool = false
     /// Whether it would proceed if it had the space: it is not suspended, and network and power conditions permit it.
-    package var isWanted: Bool = true
+    var isWanted: Bool = true
     /// Whether the server has failed and a retry is scheduled.
-    package var isRetrying: Bool = false
+    var isRetrying: Bool = false
 
     /// Whether its partial file can be evicted.
     var isEvictable: Bool { file != nil && !isRead && received > 0 }
 }
 
 /// The state of the cache and the disk at one moment, which is the input of `StoragePolicy`.
-package struct StorageSnapshot: Sendable, Equatable {
+struct StorageSnapshot: Sendable, Equatable {
     /// The bytes of all cache files, including those of transfers.
-    package var used: Int64
+    var used: Int64
     /// The size and the free space of the disk, in bytes.
-    package var diskTotal: Int64
-    package var diskFree: Int64
-    package var transfers: [StorageTransfer] = []
+    var diskTotal: Int64
+    var diskFree: Int64
+    var transfers: [StorageTransfer] = []
     /// Complete files, and parts of ended or failed downloads.
-    package var files: [StorageFile] = []
+    var files: [StorageFile] = []
 
     /// Records the eviction of files.
     ///
     /// - Parameter open: those of the files that could not be evicted, because programs have them open. The snapshot's
     ///   owner learns that from a lease.
-    package mutating func remove(_ evictions: [String], open: Set<String> = []) {
+    mutating func remove(_ evictions: [String], open: Set<String> = []) {
         let removed = Set(evictions).subtracting(open)
         var freed: Int128 = 0
         files = files.compactMap { file in

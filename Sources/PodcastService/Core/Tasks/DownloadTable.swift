@@ -1,14 +1,14 @@
-package import Transfers
+internal import Transfers
 
 /// The downloads by episode, with counts over all of them.
 ///
 /// The driver handles each batch of inputs on a copy of the core. The table is divided into small parts, so that a
 /// change in the copy copies one part and not a queue of thousands.
-package struct DownloadTable: Sendable {
+struct DownloadTable: Sendable {
     private static let partCount = 128
 
     private var parts = [[MediaID: RegisteredDownload]](repeating: [:], count: partCount)
-    package private(set) var count = 0
+    private(set) var count = 0
     /// The number of downloads that are running or queued.
     private(set) var underWay = 0
     /// The number of downloads that are neither suspended nor failed.
@@ -18,12 +18,12 @@ package struct DownloadTable: Sendable {
     /// The number of bytes in the cache that are not recorded in the library yet.
     private(set) var unrecordedBytes: Int64 = 0
 
-    package var isEmpty: Bool { count == 0 }
+    var isEmpty: Bool { count == 0 }
 
-    package var values: some Sequence<RegisteredDownload> { parts.lazy.flatMap(\.values) }
+    var values: some Sequence<RegisteredDownload> { parts.lazy.flatMap(\.values) }
 
     /// The download of a medium, if there is one.
-    package subscript(_ media: MediaID) -> RegisteredDownload? {
+    subscript(_ media: MediaID) -> RegisteredDownload? {
         get { parts[Self.part(of: media)][media] }
         set {
             let part = Self.part(of: media)

@@ -1,52 +1,35 @@
-package import Platform
+internal import Platform
 internal import PodcastLibrary
-package import PodcastProtocol
-package import Transfers
+internal import PodcastProtocol
+internal import Transfers
 
 /// A download that clients can see: its row in the library, and the engine's last report.
-package struct RegisteredDownload: Sendable, Equatable {
-    package let id: TaskID
-    package let show: ShowID
+struct RegisteredDownload: Sendable, Equatable {
+    let id: TaskID
+    let show: ShowID
     /// The file's path relative to the mount: `SHOW/EPISODE` for an episode.
-    package internal(set) var path: String
+    var path: String
     /// The identifier of the client session to which the task belongs.
-    package let session: String
+    let session: String
     /// Whether the user has suspended it. The library stores this, so the suspension outlasts a restart of the daemon.
-    package internal(set) var isSuspended: Bool
+    var isSuspended = false
     /// Whether `auto_download` started it, rather than a person or program.
-    package let isAutomatic: Bool
-    package let created: WallTime
+    var isAutomatic = false
+    let created: WallTime
     /// The time at which the download was last requested.
-    package internal(set) var asked: WallTime
+    var asked: WallTime
     /// The size of the file in bytes according to the library, which may be an estimate; `nil` if it is not known.
-    package let guess: Int64?
+    var guess: Int64?
     /// The engine's last report.
-    package internal(set) var snapshot: DownloadSnapshot
+    var snapshot: DownloadSnapshot
     /// The time of the next attempt after a failure, in whole seconds; `nil` if none is scheduled.
     var nextTry: WallTime?
     /// The time at which `snapshot.received` was last written to the library.
     var recordedAt: Instant?
     /// The value of `snapshot.received` that was last written to the library.
-    package internal(set) var recordedBytes: Int64
+    var recordedBytes: Int64
 
-    package init(
-        id: TaskID, show: ShowID, path: String, session: String, isSuspended: Bool = false, isAutomatic: Bool = false,
-        created: WallTime, guess: Int64? = nil, snapshot: DownloadSnapshot
-    ) {
-        self.id = id
-        self.show = show
-        self.path = path
-        self.session = session
-        self.isSuspended = isSuspended
-        self.isAutomatic = isAutomatic
-        self.created = created
-        asked = created
-        self.guess = guess
-        self.snapshot = snapshot
-        recordedBytes = snapshot.received
-    }
-
-    package var media: MediaID { snapshot.key }
+    var media: MediaID { snapshot.key }
 
     /// Whether it is running or queued.
     var isUnderWay: Bool { snapshot.state.isActive }
@@ -70,7 +53,7 @@ package struct RegisteredDownload: Sendable, Equatable {
 }
 
 /// An upload as clients see it: its row in the library, and the engine's last report.
-package struct RegisteredUpload: Sendable, Equatable {
+struct RegisteredUpload: Sendable, Equatable {
     var row: Upload
     /// The engine's last report; `nil` before the first.
     var snapshot: UploadSnapshot?

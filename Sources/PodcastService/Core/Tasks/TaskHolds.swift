@@ -1,33 +1,31 @@
-package import Transfers
+internal import Transfers
 
 /// Suspensions of downloads by clients. A client that has suspended a download several times must resume it as often.
 /// When a client's connection ends, its suspensions are removed.
 ///
 /// A suspension by the user, which remains when the clients have disconnected, is `RegisteredDownload.isSuspended`.
-package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
+struct TaskHolds<Client: Hashable & Sendable>: Sendable {
     /// A download, identified by its media file.
-    package typealias Task = MediaID
+    typealias Task = MediaID
 
     /// The number of suspensions minus resumptions for each task and client; never zero.
     private var counts: [Task: [Client: Int]] = [:]
 
-    package init() {}
-
     /// Returns whether any client suspends a task.
-    package func isHeld(_ task: Task) -> Bool { counts[task] != nil }
+    func isHeld(_ task: Task) -> Bool { counts[task] != nil }
 
     /// Returns whether this client suspends the task.
-    package func isHeld(_ task: Task, by client: Client) -> Bool { counts[task]?[client] != nil }
+    func isHeld(_ task: Task, by client: Client) -> Bool { counts[task]?[client] != nil }
 
     /// Adds a suspension of a task by a client.
-    package mutating func suspend(_ task: Task, by client: Client) {
+    mutating func suspend(_ task: Task, by client: Client) {
         counts[task, default: [:]][client, default: 0] += 1
     }
 
     /// Removes one suspension of a task by a client.
     ///
     /// - Returns: `false` if there is none.
-    package mutating func resume(_ task: Task, by client: Client) -> Bool {
+    mutating func resume(_ task: Task, by client: Client) -> Bool {
         guard let count = counts[task]?[client] else { return false }
         counts[task]?[client] = count > 1 ? count - 1 : nil
         if counts[task]?.isEmpty ?? false { counts[task] = nil }
@@ -37,7 +35,7 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
     /// Removes all suspensions by a client whose connection has ended.
     ///
     /// - Returns: The tasks that no client suspends any more, in order.
-    package mutating func removeAll(by client: Client) -> [Task] {
+    mutating func removeAll(by client: Client) -> [Task] {
         var freed: [Task] = []
         for (task, clients) in counts where clients[client] != nil {
             counts[task]?[client] = nil
@@ -49,5 +47,5 @@ package struct TaskHolds<Client: Hashable & Sendable>: Sendable {
     }
 
     /// Removes all suspensions of a task that has ended.
-    package mutating func remove(_ task: Task) { counts[task] = nil }
+    mutating func remove(_ task: Task) { counts[task] = nil }
 }

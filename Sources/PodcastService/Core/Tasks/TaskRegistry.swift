@@ -1,20 +1,20 @@
 internal import Platform
-package import PodcastProtocol
-package import Transfers
+internal import PodcastProtocol
+internal import Transfers
 
 /// The active tasks of every kind, the clients' suspensions, and the clients' sessions.
-package struct TaskRegistry: Sendable {
+struct TaskRegistry: Sendable {
     /// Downloads that clients can see.
-    package private(set) var downloads = DownloadTable()
-    package internal(set) var uploads: [TaskID: RegisteredUpload] = [:]
+    private(set) var downloads = DownloadTable()
+    var uploads: [TaskID: RegisteredUpload] = [:]
     /// Running fetches of feeds, searches and assets.
-    package internal(set) var fetches: [TaskID: TaskInfo] = [:]
+    var fetches: [TaskID: TaskInfo] = [:]
     /// The last failure for each episode whose open(2) still waits for the server. An opened episode has no task before
     /// its first read.
     private(set) var openings: [MediaID: Opening] = [:]
-    package private(set) var sessions: [ClientID: ClientSession] = [:]
+    private(set) var sessions: [ClientID: ClientSession] = [:]
     /// The downloads that clients have suspended, with these clients.
-    package private(set) var holds = TaskHolds<ClientID>()
+    private(set) var holds = TaskHolds<ClientID>()
     /// Downloads to start or suspend in the engine once it is known which of them have space.
     private var orders: [MediaID: Order] = [:]
     /// Event numbers reserved in the library and not yet used. The lower bound is above all numbers that this run has
@@ -37,11 +37,9 @@ package struct TaskRegistry: Sendable {
     /// the next daemon read them.
     private static let recordInterval: Duration = .seconds(2)
 
-    package init() {}
-
     // MARK: Queries
 
-    package func info(of media: MediaID, waiting: [MediaID: StorageShortage]) -> TaskInfo? {
+    func info(of media: MediaID, waiting: [MediaID: StorageShortage]) -> TaskInfo? {
         downloads[media].map { $0.info(waitsForSpace: waiting[media] != nil) }
     }
 
@@ -66,7 +64,7 @@ package struct TaskRegistry: Sendable {
     /// Returns the downloads as input for `StoragePolicy`.
     ///
     /// - Parameter open: the episodes that programs have open.
-    package func storageTransfers(open: Set<MediaID>) -> [StorageTransfer] {
+    func storageTransfers(open: Set<MediaID>) -> [StorageTransfer] {
         downloads.values.compactMap { task -> StorageTransfer? in
             let snapshot = task.snapshot
             guard snapshot.state != .failed else { return nil }
@@ -80,17 +78,17 @@ package struct TaskRegistry: Sendable {
     }
 
     /// The number of bytes in the cache that are not recorded in the library yet.
-    package var unrecordedBytes: Int64 { downloads.unrecordedBytes }
+    var unrecordedBytes: Int64 { downloads.unrecordedBytes }
 
     // MARK: Sequence numbers
 
     /// Whether more numbers have to be reserved before the driver handles its next batch of inputs.
-    package var lacksSequences: Bool { sequences.count < 5_000 }
+    var lacksSequences: Bool { sequences.count < 5_000 }
 
     /// Adds event numbers that the library has reserved for this run of the daemon, except those that were used while
     /// it could not be written. If they do not directly follow the numbers in reserve, the numbers in reserve are
     /// dropped.
-    package mutating func reserve(_ numbers: Range<Int64>) {
+    mutating func reserve(_ numbers: Range<Int64>) {
         let next = sequences.lowerBound
         let start = sequences.upperBound == numbers.lowerBound ? next : max(next, numbers.lowerBound)
         sequences = start..<max(start, numbers.upperBound)

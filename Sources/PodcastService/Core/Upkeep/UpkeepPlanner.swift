@@ -1,7 +1,7 @@
 internal import Platform
 
 /// The schedule of the daemon's own work and of its exit when idle, derived from its state after each batch of inputs.
-package struct UpkeepPlanner: Sendable {
+struct UpkeepPlanner: Sendable {
     /// The part of the daemon's state that the schedule depends on.
     struct State {
         /// Whether no client is connected, nothing is running or waits to be written, and no task could proceed.
