@@ -1,9 +1,9 @@
 import PodcastLibrary
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
 
+@testable import PodcastService
 @testable import podfs
 
 @Suite struct ConfigurationTests {

@@ -1,9 +1,9 @@
 import Foundation
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 
+@testable import PodcastService
 @testable import podfs
 
 /// The names and numbers that scripts, configurations and other programs use. From 1.0 on they change only as the

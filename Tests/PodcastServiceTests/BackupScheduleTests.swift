@@ -1,6 +1,7 @@
 import Platform
-@testable import PodcastService
 import Testing
+
+@testable import PodcastService
 
 /// The times of the library's backups.
 @Suite struct BackupScheduleTests {

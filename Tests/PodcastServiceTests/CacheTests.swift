@@ -1,11 +1,12 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import SystemPackage
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// Evictions, and downloads that wait for space, in a cache that is too small.
 @Suite(.stopsDaemons) struct CacheTests {

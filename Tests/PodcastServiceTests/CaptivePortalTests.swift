@@ -1,10 +1,11 @@
 import Glibc
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// Tests in a network with a captive portal, which answers every request with its login page or with a redirect to that
 /// page.

@@ -2,11 +2,12 @@ import Foundation
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import Synchronization
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// An id that reads the store whenever it is written, as the engine's thread may do while a change waits for the disk.
 private struct ReadingID: Identifier {

@@ -1,10 +1,11 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// The feed documents stored by the daemon.
 @Suite(.stopsDaemons) struct FeedDocumentTests {

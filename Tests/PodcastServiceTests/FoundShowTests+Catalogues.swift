@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 // The catalogues' responses and the resulting entries.
 extension FoundShowTests {

@@ -3,10 +3,11 @@ import Foundation
 import Glibc
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 @Suite(.stopsDaemons) struct FoundShowTests {
     let home = ServiceHome()

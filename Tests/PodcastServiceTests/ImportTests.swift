@@ -2,9 +2,10 @@ import Foundation
 import GRDB
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
+
+@testable import PodcastService
 
 @Suite(.stopsDaemons) struct ImportTests {
     private let home = ServiceHome()

@@ -1,10 +1,11 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// Tests of the reports that players send to a daemon while they play an episode.
 @Suite(.stopsDaemons) struct ListeningServiceTests {

@@ -1,10 +1,11 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// Passwords from `~/.netrc`, which are sent only to the origin of the subscription.
 @Suite(.stopsDaemons) struct NetrcTests {

@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
 
 @testable import PodcastLibrary
+@testable import PodcastService
 
 /// Tests of which addresses a feed may link or redirect to, depending on where the feed itself came from. The service
 /// is configured to treat `home.web` (127.0.0.1) as a host on the internet.

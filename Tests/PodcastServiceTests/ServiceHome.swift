@@ -3,11 +3,12 @@ import Foundation
 import Glibc
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import Synchronization
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// A separate installation with a web server; the daemon runs in the test's process.
 final class ServiceHome: Sendable {

@@ -1,13 +1,13 @@
 import Foundation
 import GRDB
 import PodcastLibrary
-@testable import PodcastService
 import Synchronization
 import TestSupport
 import Testing
 import Transfers
 
 @testable import PodcastProtocol
+@testable import PodcastService
 
 @Suite(.stopsDaemons) struct SessionTests {
     private let home = ServiceHome()

@@ -1,11 +1,11 @@
 import Foundation
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
 
 @testable import PodcastLibrary
+@testable import PodcastService
 
 @Suite(.stopsDaemons) struct SubscribingTests {
     private let home = ServiceHome()

@@ -2,9 +2,10 @@ import Foundation
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
+
+@testable import PodcastService
 
 @Suite(.stopsDaemons) struct SubscriptionsCopyTests {
     private let home = ServiceHome()

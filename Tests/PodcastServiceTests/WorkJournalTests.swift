@@ -1,10 +1,11 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// Daemons that crash during work. A crash is simulated by not closing the journal.
 @Suite(.stopsDaemons) struct WorkJournalTests {

@@ -23,17 +23,11 @@ extension Archive {
     /// Removes unfinished files, and compares the names in the archive with the library: finds renamed and restored
     /// files by their content, and records missing ones.
     func reconcile() async throws {
-        try await withFolder { folder, owner in
-            do throws(Errno) {
-                try folder.removePartials(owner: owner)
-            } catch {
-                throw ArchiveError(error, "the archive")
-            }
-        }
+        try await withFolder(for: "the archive") { folder, owner in try folder.removePartials(owner: owner) }
         for name in try library.archiveFolderNames() {
             let files = try library.archivedFiles(in: name)
             let present = try await names(in: name)
-            for file in files where present.contains(Self.name(of: file)) == (file.defect != nil) {
+            for file in files where present.contains(file.name) == (file.defect != nil) {
                 try await check(file)
             }
             await Task.yield()
@@ -42,37 +36,26 @@ extension Archive {
 
     /// Returns the names of the files in a folder of the archive; none if it is missing.
     func names(in folder: String) async throws -> Set<String> {
-        try await withFolder { archive, _ in
+        try await withFolder(for: folder) { archive, _ in
             do throws(Errno) {
                 return Set(try OpenFolder(folder, in: archive).names())
             } catch .noSuchFileOrDirectory {
                 return []
-            } catch {
-                throw ArchiveError(error, folder)
             }
         }
-    }
-
-    private static func name(of file: ArchivedFile) -> String {
-        String(file.path.drop { $0 != "/" }.dropFirst())
     }
 
     /// Compares an episode's file with the library after a mount could not open it. Afterwards, the episode is served
     /// from the archive if that is possible, otherwise as if it were not cached.
     func examine(_ episode: EpisodeID) async throws {
-        let state = await check()
+        await check()
         guard let rendition = try library.rendition(of: episode), rendition.archived != nil,
             let file = try library.archivedFile(of: episode)
         else { return }
-        if state.readProblem != nil {
+        do {
+            try await check(file)
+        } catch is ArchiveError {
             try library.detachArchived(episode, now: now())
-        } else {
-            do {
-                try await check(file)
-            } catch is ArchiveError {
-                // The folder has just gone.
-                try library.detachArchived(episode, now: now())
-            }
         }
         driver.changed(episode: episode)
     }
@@ -92,8 +75,8 @@ extension Archive {
     /// - Returns: The defect; `nil` if the content exists.
     @discardableResult
     private func check(_ file: ArchivedFile, readsAll: Bool = false) async throws -> String? {
-        let known = try Set(library.archivedFiles(in: Self.folder(of: file)).map(\.path))
-        let result = try await withFolder { [queue] folder, _ in
+        let known = try Set(library.archivedFiles(in: file.folder).map(\.path))
+        let result = try await withFolder(for: file.path) { [queue] folder, _ in
             try Self.compare(file, known: known, readsAll: readsAll, in: folder) { queue.beat() }
         }
         switch result {
@@ -113,15 +96,11 @@ extension Archive {
         }
     }
 
-    private nonisolated static func folder(of file: ArchivedFile) -> String {
-        String(file.path.prefix { $0 != "/" })
-    }
-
     private nonisolated static func compare(
         _ file: ArchivedFile, known: Set<String>, readsAll: Bool, in folder: OpenFolder, beat: () -> Void
     ) throws -> Comparison {
         var defect = missing
-        do throws(Errno) {
+        do {
             let descriptor = try folder.openFile(file.path)
             defer { try? descriptor.close() }
             let state = try FileState(of: descriptor)
@@ -134,18 +113,11 @@ extension Archive {
                 return .found(path: file.path, state: state.text)
             }
             defect = changed
-        } catch .noSuchFileOrDirectory {
+        } catch Errno.noSuchFileOrDirectory {
             // It may have been renamed.
-        } catch {
-            throw ArchiveError(error, file.path)
         }
-        let show = Self.folder(of: file)
-        let names: [String]
-        do throws(Errno) {
-            names = try OpenFolder(show, in: folder).names()
-        } catch {
-            return .defect(defect)
-        }
+        let show = file.folder
+        guard let names = try? OpenFolder(show, in: folder).names() else { return .defect(defect) }
         for name in names.sorted() where !name.hasPrefix(".") && !known.contains("\(show)/\(name)") {
             let path = "\(show)/\(name)"
             guard let descriptor = try? folder.openFile(path) else { continue }

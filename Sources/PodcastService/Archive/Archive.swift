@@ -37,42 +37,27 @@ final class Archive: ServicePart {
         guard let folder else { return state }
         do {
             let known = try library.archiveFolder()
-            var (verdict, probe) = try await judge(folder, known)
-            if verdict == .mark {
-                try await queue.run { try folder.mark() }
-                (verdict, probe) = try await judge(folder, nil)
+            let hasFiles = try library.hasArchivedFiles()
+            var found = (state: ArchiveState.offline("\(folder.path): \(StallingQueue.Stalled())"), id: String?.none)
+            do {
+                found = try await queue.run(deadline: Self.probeDeadline) {
+                    folder.examine(known: known?.marker, hasFiles: hasFiles)
+                }
+            } catch is StallingQueue.Stalled {}
+            // Mounts and commands read the record.
+            var record = known
+            if let id = found.id {
+                let owner = known?.owner ?? UUID().uuidString.lowercased()
+                record = ArchiveFolderRecord(
+                    path: folder.path, marker: id, owner: owner, hindrance: known?.hindrance)
             }
-            guard case .state(let found) = verdict else { return adopt(.offline("\(folder.path) cannot be marked")) }
-            try record(found, probe, of: folder, known)
-            return adopt(found)
+            record?.path = folder.path
+            record?.problem = found.state.readProblem
+            if let record, record != known { try library.record(record) }
+            return adopt(found.state)
         } catch {
             return adopt(.offline("\(error)"))
         }
-    }
-
-    private func judge(
-        _ folder: ArchiveFolder, _ known: ArchiveFolderRecord?
-    ) async throws -> (ArchiveState.Verdict, ArchiveProbe) {
-        var probe = ArchiveProbe.stalled
-        do {
-            probe = try await queue.run(deadline: Self.probeDeadline) { folder.probe() }
-        } catch is StallingQueue.Stalled {}
-        let hasFiles = try library.hasArchivedFiles()
-        return (ArchiveState.judge(probe, of: folder.path, known: known?.marker, hasFiles: hasFiles), probe)
-    }
-
-    /// Records the state of the folder, for mounts and commands.
-    private func record(
-        _ state: ArchiveState, _ probe: ArchiveProbe, of folder: ArchiveFolder, _ known: ArchiveFolderRecord?
-    ) throws {
-        var record = known
-        if case .marked(let id, _) = probe, state.readProblem == nil {
-            let owner = known?.owner ?? UUID().uuidString.lowercased()
-            record = ArchiveFolderRecord(path: folder.path, marker: id, owner: owner, hindrance: known?.hindrance)
-        }
-        record?.path = folder.path
-        record?.problem = state.readProblem
-        if let record, record != known { try library.record(record) }
     }
 
     private func adopt(_ found: ArchiveState) -> ArchiveState {
@@ -86,9 +71,9 @@ final class Archive: ServicePart {
         return found
     }
 
-    /// Runs `body` on the queue with the open folder.
+    /// Runs `body` on the queue with the open folder. Throws an `Errno` of `body` as an `ArchiveError` about `subject`.
     func withFolder<Value: Sendable>(
-        _ body: @escaping @Sendable (OpenFolder, _ owner: String) throws -> Value
+        for subject: String, _ body: @escaping @Sendable (OpenFolder, _ owner: String) throws -> Value
     ) async throws -> Value {
         if state == .unknown { await check() }
         guard let folder, state.readProblem == nil, let record = try library.archiveFolder() else {
@@ -97,7 +82,9 @@ final class Archive: ServicePart {
         do {
             return try await queue.run { try body(folder.open(record.marker), record.owner) }
         } catch is StallingQueue.Stalled {
-            throw ArchiveError.unavailable("\(folder.path): the file system does not respond")
+            throw ArchiveError.unavailable("\(folder.path): \(StallingQueue.Stalled())")
+        } catch let error as Errno {
+            throw ArchiveError(error, subject)
         }
     }
 
@@ -128,7 +115,7 @@ final class Archive: ServicePart {
         let source = ArchiveSource(path: path, size: size, sha256: sha256)
         let destination = ArchiveDestination(
             folder: show.name, name: row.name, modified: row.published ?? row.firstSeen)
-        let file = try await withFolder { [library, queue] folder, owner in
+        let file = try await withFolder(for: "\(show.name)/\(row.name)") { [library, queue] folder, owner in
             try folder.store(
                 source, as: destination, owner: owner,
                 isFree: { path in
@@ -144,7 +131,7 @@ final class Archive: ServicePart {
                     progress(count)
                 })
         }
-        try record(file, of: episode)
+        try serve(file, as: episode)
         return file
     }
 
@@ -156,36 +143,15 @@ final class Archive: ServicePart {
         return engine.cache.hasReader(rendition.file)
     }
 
-    /// Records a file that is in the archive folder already as the file of an episode, after reading it completely.
-    ///
-    /// - Parameter path: The path relative to the folder.
-    /// - Throws: `ArchiveError`; the library's errors.
-    @discardableResult
-    func record(
-        path: String, of episode: EpisodeID, progress: @escaping @Sendable (Int64) -> Void = { _ in }
-    ) async throws -> ArchivedFile {
-        if let known = try library.archivedFile(path: path), known.episode != nil, known.episode != episode {
-            throw ArchiveError.refused("\(path) is the file of another episode")
+    /// Writes a small file beside an episode, unless there is one.
+    func add(_ bytes: [UInt8], as name: String, beside file: ArchivedFile) async throws {
+        try await withFolder(for: "\(file.folder)/\(name)") { folder, owner in
+            try folder.add(bytes, as: name, in: file.folder, owner: owner)
         }
-        let file = try await withFolder { [queue] folder, _ in
-            try folder.examine(path) { count in
-                queue.beat()
-                progress(count)
-            }
-        }
-        try record(file, of: episode)
-        return file
     }
 
     /// Serves an episode from an archived file that is known to be complete.
-    func serve(_ file: ArchivedFile, as episode: EpisodeID) throws { try record(file, of: episode) }
-
-    /// Writes a small file beside an episode, unless there is one.
-    func add(_ bytes: [UInt8], as path: String) async throws {
-        try await withFolder { folder, owner in try folder.add(bytes, as: path, owner: owner) }
-    }
-
-    private func record(_ file: ArchivedFile, of episode: EpisodeID) throws {
+    func serve(_ file: ArchivedFile, as episode: EpisodeID) throws {
         driver.drainEvents()
         let cacheFile = try library.archive(file, as: episode, now: now())
         engine.discard(MediaID(episode))
@@ -215,7 +181,11 @@ extension Archive {
             if let known = try library.archivedFile(path: path), known.episode != nil {
                 throw ArchiveError.refused("it is the file of another episode")
             }
-            return .adopted(path: try await record(path: path, of: episode).path)
+            let file = try await withFolder(for: path) { [queue] folder, _ in
+                try folder.examine(path) { _ in queue.beat() }
+            }
+            try serve(file, as: episode)
+            return .adopted(path: file.path)
         } catch let error as ArchiveError {
             // The client ends at an error of the archive itself, since it would recur with every file.
             let number: Int32 =
@@ -260,4 +230,10 @@ enum ArchiveError: Error, Sendable, Equatable, CustomStringConvertible {
             default: .refused("\(path): \(errnoText(error.rawValue))")
             }
     }
+}
+
+extension ArchivedFile {
+    /// The first and the other components of the path: those of the show and, in it, of the episode.
+    var folder: String { String(path.prefix { $0 != "/" }) }
+    var name: String { String(path.drop { $0 != "/" }.dropFirst()) }
 }

@@ -47,34 +47,30 @@ extension OpenFolder {
         }
         defer { try? file.close() }
         let (folder, folderName) = try showFolder(destination.folder)
-        let partial = "\(ArchiveNames.partial)\(owner)-\(UUID().uuidString)"
+        let partial = ArchiveNames.newPartial(owner)
         let copy = clinux_openat(folder.descriptor, partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-        guard copy >= 0 else { throw ArchiveError(Errno(rawValue: errno), folderName) }
+        guard copy >= 0 else { throw Errno(rawValue: errno) }
         var isPlaced = false
         defer {
             close(copy)
             if !isPlaced { unlinkat(folder.descriptor, partial, 0) }
         }
-        do {
-            guard try FileState(of: file).size == source.size else {
-                throw ArchiveError.refused("\(source.path): its size has changed")
-            }
-            let sha256 = try FileCopy.copy(
-                file, size: source.size, to: FileDescriptor(rawValue: copy), begin: begin, progress: progress)
-            if let expected = source.sha256, expected != sha256 { throw ArchiveError.damaged }
-            Self.setModified(destination.modified, of: copy)
-            guard fsync(copy) == 0 else { throw Errno(rawValue: errno) }
-            let content = ArchivedFile(
-                path: "", episode: nil, size: source.size, sha256: sha256,
-                fileState: try FileState(of: FileDescriptor(rawValue: copy)).text)
-            let file = try place(
-                partial, content, in: folder, folderName, name: destination.name, isFree: isFree, progress)
-            isPlaced = file.fileState == content.fileState
-            folder.sync()
-            return file
-        } catch let error as Errno {
-            throw ArchiveError(error, "\(folderName)/\(destination.name)")
+        guard try FileState(of: file).size == source.size else {
+            throw ArchiveError.refused("\(source.path): its size has changed")
         }
+        let sha256 = try FileCopy.copy(
+            file, size: source.size, to: FileDescriptor(rawValue: copy), begin: begin, progress: progress)
+        if let expected = source.sha256, expected != sha256 { throw ArchiveError.damaged }
+        Self.setModified(destination.modified, of: copy)
+        guard fsync(copy) == 0 else { throw Errno(rawValue: errno) }
+        let content = ArchivedFile(
+            path: "", episode: nil, size: source.size, sha256: sha256,
+            fileState: try FileState(of: FileDescriptor(rawValue: copy)).text)
+        let placed = try place(
+            partial, content, in: folder, folderName, name: destination.name, isFree: isFree, progress)
+        isPlaced = placed.fileState == content.fileState
+        folder.sync()
+        return placed
     }
 
     /// Gives a copied file its name.
@@ -90,7 +86,7 @@ extension OpenFolder {
         while number < 1_000 {
             let candidate = number == 1 ? stem + suffix : "\(stem) (\(number))\(suffix)"
             file.path = "\(folderName)/\(candidate)"
-            guard let error = folder.errorOfRename(partial, to: candidate, in: folder) else { return file }
+            guard let error = folder.errorOfRename(partial, to: candidate) else { return file }
             if error == .fileExists {
                 if isFree(file.path), let state = try folder.state(of: candidate, ifSameAs: content, progress) {
                     file.fileState = state.text
@@ -108,16 +104,13 @@ extension OpenFolder {
 
     /// Opens the folder of a show, and creates it if it is missing. If the file system refuses the name, uses the
     /// portable one.
-    private func showFolder(_ name: String) throws -> (OpenFolder, name: String) {
-        for candidate in [name, FileName.portable(name)] {
-            let result = Result { () throws(Errno) in try OpenFolder(candidate, in: self, creates: true) }
-            switch result {
-            case .success(let folder): return (folder, candidate)
-            case .failure(let error) where Self.isNameRefused(error) && candidate == name: continue
-            case .failure(let error): throw ArchiveError(error, candidate)
-            }
+    private func showFolder(_ name: String) throws(Errno) -> (OpenFolder, name: String) {
+        do {
+            return (try OpenFolder(name, in: self, creates: true), name)
+        } catch  where Self.isNameRefused(error) {
+            let portable = FileName.portable(name)
+            return (try OpenFolder(portable, in: self, creates: true), portable)
         }
-        throw ArchiveError.refused(name)
     }
 
     /// Whether the file system may have refused a name, as FAT does if it contains a colon.
@@ -143,36 +136,21 @@ extension OpenFolder {
         _ = futimens(descriptor, [time, time])
     }
 
-    /// Examines a file that is in the archive already.
+    /// Reads a file that is in the archive already.
     func examine(_ path: String, progress: (Int64) -> Void) throws -> ArchivedFile {
-        do {
-            let file = try openFile(path)
-            defer { try? file.close() }
-            let state = try FileState(of: file)
-            let sha256 = try FileDigest.digest(.sha256, of: file, size: state.size, progress: progress)
-            return ArchivedFile(path: path, episode: nil, size: state.size, sha256: sha256, fileState: state.text)
-        } catch {
-            throw ArchiveError(error, path)
-        }
+        let file = try openFile(path)
+        defer { try? file.close() }
+        let state = try FileState(of: file)
+        let sha256 = try FileDigest.digest(.sha256, of: file, size: state.size, progress: progress)
+        return ArchivedFile(path: path, episode: nil, size: state.size, sha256: sha256, fileState: state.text)
     }
 
-    /// Writes a small file beside an episode, unless there is one of this name.
-    func add(_ bytes: [UInt8], as path: String, owner: String) throws {
-        let parts = path.split(separator: "/", maxSplits: 1).map(String.init)
-        guard parts.count == 2 else { return }
-        do {
-            let folder = try OpenFolder(parts[0], in: self)
-            var status = stat()
-            if fstatat(folder.descriptor, parts[1], &status, AT_SYMLINK_NOFOLLOW) == 0 { return }
-            let partial = "\(ArchiveNames.partial)\(owner)-\(UUID().uuidString)"
-            try folder.write(bytes, as: partial)
-            if let error = folder.errorOfRename(partial, to: parts[1], in: folder) {
-                unlinkat(folder.descriptor, partial, 0)
-                if error != .fileExists { throw error }
-            }
-        } catch let error as Errno {
-            throw ArchiveError(error, path)
-        }
+    /// Writes a small file into a show's folder, unless there is one of this name.
+    func add(_ bytes: [UInt8], as name: String, in show: String, owner: String) throws(Errno) {
+        let folder = try OpenFolder(show, in: self)
+        var status = stat()
+        if fstatat(folder.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return }
+        try folder.add(bytes, as: name, owner: owner)
     }
 
     /// Removes the unfinished files of an earlier daemon of this installation, and those of others that are a day old.

@@ -13,26 +13,40 @@ struct ArchiveFolder: Sendable {
     /// The cache, which must not contain the folder.
     let cache: String
 
-    /// Looks at the folder and its marker file. Does not touch a folder in a mount of podfs.
-    func probe() -> ArchiveProbe {
-        if let reason = objection(to: path) { return .forbidden(reason) }
-        guard let resolved = realpath(path, nil) else { return .unreadable(errnoText()) }
+    /// Looks at the folder, and writes a marker file into a new one. Does not touch a folder in a mount of podfs.
+    ///
+    /// An unmounted disk leaves an empty folder at its mount point. So a folder without a marker is only accepted as a
+    /// new archive while the library has none.
+    ///
+    /// - Parameters:
+    ///   - known: The id of the archive that the library knows; `nil` if there is none.
+    ///   - hasFiles: Whether the library has files in that archive.
+    /// - Returns: The state, and the id in the marker file of a folder that can be read.
+    func examine(known: String?, hasFiles: Bool) -> (state: ArchiveState, id: String?) {
+        func offline(_ reason: String) -> (ArchiveState, String?) { (.offline(reason), nil) }
+        if let reason = objection(to: path) { return offline("archive.folder: \(path) \(reason)") }
+        guard let resolved = realpath(path, nil) else { return offline("\(path): \(errnoText())") }
         defer { free(resolved) }
-        if let reason = objection(to: String(cString: resolved)) { return .forbidden(reason) }
-        let folder: OpenFolder
-        do throws(Errno) {
-            folder = try OpenFolder(path)
-        } catch {
-            return .unreadable(errnoText(error.rawValue))
+        if let reason = objection(to: String(cString: resolved)) {
+            return offline("archive.folder: \(path) \(reason)")
         }
-        var space = statvfs()
-        let isWritable =
-            faccessat(folder.descriptor, ".", W_OK, 0) == 0
-            && (fstatvfs(folder.descriptor, &space) != 0 || space.f_flag & UInt(ST_RDONLY) == 0)
         do throws(Errno) {
-            return try folder.marker().map { .marked($0, isWritable: isWritable) } ?? .unmarked
+            let folder = try OpenFolder(path)
+            if known == nil || !hasFiles, try folder.marker() == nil {
+                try folder.add(Array("\(UUID().uuidString.lowercased())\n".utf8), as: ArchiveNames.marker)
+                folder.sync()
+            }
+            guard let id = try folder.marker() else {
+                return offline(
+                    "\(path) has no file \(ArchiveNames.marker): the archive's disk is not mounted there, "
+                        + "or the file was left behind when the archive was moved")
+            }
+            if let known, hasFiles, known != id {
+                return offline("\(path) is another archive: \(ArchiveNames.marker) has the id \(id), not \(known)")
+            }
+            return (folder.isWritable ? .online : .readOnly("\(path) is read-only"), id)
         } catch {
-            return .unreadable("\(ArchiveNames.marker): \(errnoText(error.rawValue))")
+            return offline("\(path): \(errnoText(error.rawValue))")
         }
     }
 
@@ -45,23 +59,6 @@ struct ArchiveFolder: Sendable {
 
     private static func contains(_ folder: String, _ path: String) -> Bool {
         path == folder || path.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/")
-    }
-
-    /// Writes a marker file with a new id, unless there is one.
-    func mark() throws(ArchiveError) {
-        do throws(Errno) {
-            let folder = try OpenFolder(path)
-            let text = UUID().uuidString.lowercased() + "\n"
-            let temporary = ArchiveNames.partial + UUID().uuidString
-            try folder.write(Array(text.utf8), as: temporary)
-            defer { unlinkat(folder.descriptor, temporary, 0) }
-            // Another machine may have just marked the folder.
-            let error = folder.errorOfRename(temporary, to: ArchiveNames.marker, in: folder)
-            if let error, error != .fileExists { throw error }
-            folder.sync()
-        } catch {
-            throw ArchiveError(error, path)
-        }
     }
 
     /// Opens the folder for changes. Later calls with it cannot reach another file system that is mounted at the path
@@ -116,17 +113,26 @@ final class OpenFolder: Sendable {
         return text.isEmpty ? nil : text
     }
 
-    /// Writes a new file and syncs it.
-    func write(_ bytes: [UInt8], as name: String) throws(Errno) {
-        let file = clinux_openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    /// Whether files can be created.
+    var isWritable: Bool {
+        var space = statvfs()
+        return faccessat(descriptor, ".", W_OK, 0) == 0
+            && (fstatvfs(descriptor, &space) != 0 || space.f_flag & UInt(ST_RDONLY) == 0)
+    }
+
+    /// Writes a small file and syncs it, unless there is one of this name.
+    ///
+    /// - Parameter owner: The text by which an installation recognizes its unfinished files.
+    func add(_ bytes: [UInt8], as name: String, owner: String = "") throws(Errno) {
+        let partial = ArchiveNames.newPartial(owner)
+        let file = clinux_openat(descriptor, partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
         guard file >= 0 else { throw Errno(rawValue: errno) }
+        defer { unlinkat(descriptor, partial, 0) }
         let isWritten = writeAll(bytes, to: file) && fsync(file) == 0
-        let error = errno
+        let failure = isWritten ? errorOfRename(partial, to: name) : Errno(rawValue: errno)
         close(file)
-        guard isWritten else {
-            unlinkat(descriptor, name, 0)
-            throw Errno(rawValue: error)
-        }
+        // Another machine may have just added the same file.
+        if let failure, failure != .fileExists { throw failure }
     }
 
     /// Opens a regular file, without following a symbolic link.
@@ -147,18 +153,18 @@ final class OpenFolder: Sendable {
     /// machines that take the same name at the same moment are not kept apart.
     ///
     /// - Returns: The error: `fileExists` if the name is taken; `nil` if the file has the new name.
-    func errorOfRename(_ name: String, to newName: String, in folder: OpenFolder) -> Errno? {
-        if clinux_rename_noreplace(descriptor, name, folder.descriptor, newName) == 0 { return nil }
+    func errorOfRename(_ name: String, to newName: String) -> Errno? {
+        if clinux_rename_noreplace(descriptor, name, descriptor, newName) == 0 { return nil }
         let error = Errno(rawValue: errno)
         guard [.invalidArgument, .noFunction, .notSupported].contains(error) else { return error }
-        if linkat(descriptor, name, folder.descriptor, newName, 0) == 0 {
+        if linkat(descriptor, name, descriptor, newName, 0) == 0 {
             unlinkat(descriptor, name, 0)
             return nil
         }
         if errno == EEXIST { return .fileExists }
         var status = stat()
-        if fstatat(folder.descriptor, newName, &status, AT_SYMLINK_NOFOLLOW) == 0 { return .fileExists }
-        return renameat(descriptor, name, folder.descriptor, newName) == 0 ? nil : Errno(rawValue: errno)
+        if fstatat(descriptor, newName, &status, AT_SYMLINK_NOFOLLOW) == 0 { return .fileExists }
+        return renameat(descriptor, name, descriptor, newName) == 0 ? nil : Errno(rawValue: errno)
     }
 
     /// Writes the folder's entries to the disk. Errors are ignored: some file systems cannot sync a folder.

@@ -16,7 +16,7 @@ final class ArchiveMover: ServicePart {
     private let sidecars: ArchiveSidecars
     private var queue: ArchiveQueue
     private var isWorking = false
-    /// The value of `queue.due` that the daemon's schedule contains.
+    /// The value of `due` that the daemon's schedule contains.
     private var scheduled: Instant?
     /// The task that shows the progress of a show's files.
     private var progress: (show: ShowID, task: TaskID, received: Int64, total: Int64)?
@@ -38,9 +38,9 @@ final class ArchiveMover: ServicePart {
     private static let reattachedPerTurn = 64
 
     /// The time of the chore `archive`.
-    var next: WallTime? {
-        queue.due.map { configuration.wallClock() + max(.zero, $0 - uptime) }
-    }
+    var next: WallTime? { due.map { configuration.wallClock() + max(.zero, $0 - uptime) } }
+
+    private var due: Instant? { isWorking ? nil : queue.due }
 
     /// Whether the episodes of a show are moved to the archive.
     func isArchived(_ show: ShowID) throws -> Bool {
@@ -59,6 +59,8 @@ final class ArchiveMover: ServicePart {
     /// program has closed an episode.
     func request() {
         guard configuration.archiveFolder != nil else { return }
+        // A file that a program had open may have been closed since this round of moves has passed it over.
+        busy = []
         queue.request()
         run()
     }
@@ -108,7 +110,7 @@ final class ArchiveMover: ServicePart {
             var step: ArchiveQueue.Step? = step
             while let current = step {
                 // The end of each step lets downloads use the space that it has freed.
-                await driver.underWay { await perform(current) }
+                await driver.underWay { queue.finish(await perform(current), at: uptime) }
                 await Task.yield()
                 step = queue.next(at: uptime)
             }
@@ -120,12 +122,12 @@ final class ArchiveMover: ServicePart {
 
     /// Makes the daemon read `next`, if it has changed.
     private func reschedule() {
-        guard queue.due != scheduled else { return }
-        scheduled = queue.due
+        guard due != scheduled else { return }
+        scheduled = due
         driver.report(.rescheduled)
     }
 
-    private func perform(_ step: ArchiveQueue.Step) async {
+    private func perform(_ step: ArchiveQueue.Step) async -> ArchiveQueue.Result {
         do {
             switch step {
             case .examine:
@@ -134,43 +136,40 @@ final class ArchiveMover: ServicePart {
                 if found.readProblem == nil, before == .unknown || before.readProblem != nil {
                     try await archive.reconcile()
                 }
-                queue.examined(found, at: uptime)
                 if case .readOnly(let reason) = found,
                     try library.archiveBacklog(isDefault: configuration.archivesAll).episodes > 0
                 {
-                    try record(hindrance: reason)
+                    try library.record(archiveHindrance: reason)
                 }
-            case .reattach: try reattach()
-            case .move: try await move()
+                return .examined(found)
+            case .reattach: return try reattach()
+            case .move: return try await move()
             case .complete(let show):
                 await sidecars.complete(show)
-                queue.completed()
+                return .completed
             }
         } catch {
             log.error("the archive: \(error)")
-            queue.failed("\(error)", at: uptime)
+            return .failed
         }
     }
 
     // MARK: Moving
 
-    private func move() async throws {
+    private func move() async throws -> ArchiveQueue.Result {
         driver.drainEvents()
         guard let candidate = try nextCandidate() else {
-            if busy.isEmpty {
-                if queue.refused.isEmpty { try record(hindrance: nil) }
-                return queue.emptied()
-            }
-            busy = []
-            return queue.postponed(at: uptime)
+            if busy.isEmpty, queue.refused.isEmpty { try library.record(archiveHindrance: nil) }
+            defer { busy = [] }
+            return busy.isEmpty ? .emptied : .postponed
         }
         guard try !archive.isRead(candidate.episode) else {
             busy.insert(candidate.episode)
-            return queue.moved()
+            return .moved
         }
         guard let rendition = try library.rendition(of: candidate.episode), rendition.complete,
             rendition.archived == nil, let size = rendition.size, try isArchived(candidate.show)
-        else { return queue.moved() }
+        else { return .moved }
         let task = try showProgress(of: candidate)
         let before = progress?.received ?? 0
         let meter = FeedMeter { [weak self] received in
@@ -185,23 +184,19 @@ final class ArchiveMover: ServicePart {
                 begin: { readers.waitUntilQuiet(atMost: Self.longestYield) },
                 progress: { meter.advance(by: Int($0)) })
             show(before + size, of: task)
-            queue.moved()
-            if queue.refused.isEmpty { try record(hindrance: nil) }
+            if queue.refused.isEmpty { try library.record(archiveHindrance: nil) }
             await sidecars.add(to: file, of: candidate.episode)
+            return .moved
         } catch let error as ArchiveError {
             let hindrance = "\(candidate.path) is not archived: \(error)"
             log.warning("\(hindrance)")
-            if archive.state.readProblem == nil { try record(hindrance: hindrance) }
+            // For `.status` and `podfs doctor`.
+            if archive.state.readProblem == nil { try library.record(archiveHindrance: hindrance) }
             switch error {
-            case .unavailable, .full: queue.failed(error.description, at: uptime)
-            case .refused, .damaged: queue.refused(candidate.episode, error.description)
+            case .unavailable, .full: return .failed
+            case .refused, .damaged: return .refused(candidate.episode)
             }
         }
-    }
-
-    /// Records why a file was not moved, for `.status` and `podfs doctor`.
-    private func record(hindrance: String?) throws {
-        try library.record(archiveHindrance: hindrance)
     }
 
     /// The number of candidates that are read from the library at a time.
@@ -210,7 +205,7 @@ final class ArchiveMover: ServicePart {
     private func nextCandidate() throws -> ArchiveCandidate? {
         if candidates.isEmpty {
             candidates = try library.archiveCandidates(
-                isDefault: configuration.archivesAll, excluding: busy.union(queue.refused.keys),
+                isDefault: configuration.archivesAll, excluding: busy.union(queue.refused),
                 limit: Self.candidatesPerPage)
         }
         return candidates.isEmpty ? nil : candidates.removeFirst()
@@ -221,7 +216,7 @@ final class ArchiveMover: ServicePart {
 
     /// Serves archived files again that were read from elsewhere while the folder was offline. A file that a program
     /// has open stays as it is until the next attempt.
-    private func reattach() throws {
+    private func reattach() throws -> ArchiveQueue.Result {
         driver.drainEvents()
         let open = driver.clients.openEpisodes
         let files = try library.detachedArchivedFiles(excluding: skipped, limit: Self.reattachedPerTurn)
@@ -235,9 +230,9 @@ final class ArchiveMover: ServicePart {
                 try archive.serve(file, as: episode)
             }
         }
-        if !files.isEmpty || skipped.isEmpty { return queue.reattached(isComplete: files.isEmpty) }
+        if !files.isEmpty || skipped.isEmpty { return .reattached(isComplete: files.isEmpty) }
         skipped = []
-        queue.reattachmentPostponed(at: uptime)
+        return .reattachmentPostponed
     }
 
     // MARK: Progress

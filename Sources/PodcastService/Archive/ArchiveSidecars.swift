@@ -73,7 +73,7 @@ final class ArchiveSidecars: ServicePart {
             (failures, fetches) = (0, 0)
             let episodes = try offered(by: show)
             var present: Set<String> = []
-            for folder in Set(episodes.map { String($0.file.path.prefix { $0 != "/" }) }) {
+            for folder in Set(episodes.map(\.file.folder)) {
                 present.formUnion(try await archive.names(in: folder).map { "\(folder)/\($0)" })
             }
             var isComplete = true
@@ -116,13 +116,15 @@ final class ArchiveSidecars: ServicePart {
                     guard !episode.sidecars.isDisjoint(with: sidecars) else { continue }
                     bytes = await asset(kind, id.rawValue, &isComplete)
                 }
-                if let bytes { try await archive.add(bytes, as: FileName.stem(ofFile: file.path) + suffix) }
+                if let bytes {
+                    try await archive.add(bytes, as: FileName.stem(ofFile: file.name) + suffix, beside: file)
+                }
             }
             if show.image != nil, !covers.contains(show.id),
                 let bytes = await asset(.cover, show.id.rawValue, &isComplete),
                 let cover = try library.podcast(id: show.id)?.coverName
             {
-                try await archive.add(bytes, as: "\(file.path.prefix { $0 != "/" })/\(cover)")
+                try await archive.add(bytes, as: cover, beside: file)
                 covers.insert(show.id)
             }
             if !isComplete { completed[show.id] = nil }

@@ -1,8 +1,9 @@
 import Platform
 import PodcastProtocol
-@testable import PodcastService
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 struct ArchiveQueueTests {
     private var queue = ArchiveQueue(isConfigured: true)
@@ -14,12 +15,12 @@ struct ArchiveQueueTests {
         while let step = queue.next(at: now) {
             steps.append(step)
             switch step {
-            case .examine: queue.examined(state, at: now)
-            case .reattach: queue.reattached(isComplete: true)
+            case .examine: queue.finish(.examined(state), at: now)
+            case .reattach: queue.finish(.reattached(isComplete: true), at: now)
             case .move:
-                if rest == 0 { queue.emptied() } else { queue.moved() }
+                queue.finish(rest == 0 ? .emptied : .moved, at: now)
                 rest -= 1
-            case .complete: queue.completed()
+            case .complete: queue.finish(.completed, at: now)
             }
         }
         return steps
@@ -56,12 +57,6 @@ struct ArchiveQueueTests {
         #expect(run() == [.examine, .reattach, .complete(8)])
     }
 
-    @Test mutating func oneStepRunsAtATime() {
-        queue.request()
-        #expect(queue.next(at: now) == .examine)
-        #expect(queue.next(at: now) == nil)
-    }
-
     @Test mutating func anOfflineFolderIsExaminedAgainAfterGrowingPauses() {
         queue.request()
         var pauses: [Int64] = []
@@ -95,11 +90,11 @@ struct ArchiveQueueTests {
     @Test mutating func openFilesAreTriedAgainLater() {
         queue.request()
         #expect(queue.next(at: now) == .examine)
-        queue.examined(.online, at: now)
+        queue.finish(.examined(.online), at: now)
         #expect(queue.next(at: now) == .reattach)
-        queue.reattached(isComplete: true)
+        queue.finish(.reattached(isComplete: true), at: now)
         #expect(queue.next(at: now) == .move)
-        queue.postponed(at: now)
+        queue.finish(.postponed, at: now)
         #expect(queue.next(at: now) == nil)
         #expect(queue.due == now + .seconds(30))
         now += .seconds(30)
@@ -109,9 +104,9 @@ struct ArchiveQueueTests {
 
     @Test mutating func filesThatAreOpenFromElsewhereAreServedAgainLater() {
         #expect(queue.next(at: now) == .examine)
-        queue.examined(.online, at: now)
+        queue.finish(.examined(.online), at: now)
         #expect(queue.next(at: now) == .reattach)
-        queue.reattachmentPostponed(at: now)
+        queue.finish(.reattachmentPostponed, at: now)
         #expect(queue.next(at: now) == nil)
         now += .seconds(30)
         #expect(run() == [.reattach, .move])
@@ -121,17 +116,17 @@ struct ArchiveQueueTests {
     @Test mutating func aFullDiskPausesAndARefusedFileDoesNot() {
         queue.request()
         #expect(queue.next(at: now) == .examine)
-        queue.examined(.online, at: now)
+        queue.finish(.examined(.online), at: now)
         #expect(queue.next(at: now) == .reattach)
-        queue.reattached(isComplete: true)
+        queue.finish(.reattached(isComplete: true), at: now)
         #expect(queue.next(at: now) == .move)
-        queue.refused(7, "its content is not what was downloaded")
+        queue.finish(.refused(7), at: now)
         #expect(queue.next(at: now) == .move)
-        queue.failed("the archive's disk is full", at: now)
+        queue.finish(.failed, at: now)
         queue.request()
         #expect(queue.next(at: now) == nil)
-        #expect(queue.pause?.reason == "the archive's disk is full")
-        #expect(queue.refused == [7: "its content is not what was downloaded"])
+        #expect(queue.due == now + .seconds(30))
+        #expect(queue.refused == [7])
         now += .seconds(30)
         #expect(run(files: 1) == [.examine, .move, .move])
     }

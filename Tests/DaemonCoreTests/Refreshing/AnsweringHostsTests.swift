@@ -1,5 +1,6 @@
-@testable import PodcastService
 import Testing
+
+@testable import PodcastService
 
 struct AnsweringHostsTests {
     private var hosts = AnsweringHosts()

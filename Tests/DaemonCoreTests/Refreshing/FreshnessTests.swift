@@ -1,7 +1,7 @@
 import Platform
-@testable import PodcastService
 import Testing
 
+@testable import PodcastService
 @testable import Transfers
 
 struct FreshnessTests {

@@ -1,9 +1,10 @@
 import Platform
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 struct HostQueueTests {
     private func queue(_ hosts: [String], total: Int = 8, perHost: Int = 2) -> HostQueue {

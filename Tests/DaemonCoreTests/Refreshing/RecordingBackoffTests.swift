@@ -1,6 +1,7 @@
 import Platform
-@testable import PodcastService
 import Testing
+
+@testable import PodcastService
 
 struct RecordingBackoffTests {
     private var backoff = RecordingBackoff()

@@ -1,6 +1,7 @@
-@testable import PodcastService
 import TestSupport
 import Testing
+
+@testable import PodcastService
 
 struct ReleaseRhythmTests {
     private static let hour: Int64 = 3_600

@@ -1,7 +1,8 @@
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 struct TaskHoldsTests {
     /// Compares `TaskHolds` with the simplest model: a list of (client, task) pairs, one for each suspension.

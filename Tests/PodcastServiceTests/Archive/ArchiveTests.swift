@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// The archive of a daemon, on an ordinary folder.
 @Suite(.stopsDaemons) struct ArchiveTests {

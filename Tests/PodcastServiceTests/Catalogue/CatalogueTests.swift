@@ -1,9 +1,9 @@
 import Platform
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 
+@testable import PodcastService
 @testable import Transfers
 
 struct CatalogueTests {

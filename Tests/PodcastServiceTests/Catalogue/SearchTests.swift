@@ -1,7 +1,8 @@
 import Platform
 import PodcastProtocol
-@testable import PodcastService
 import Testing
+
+@testable import PodcastService
 
 struct SearchTermTests {
     @Test(arguments: [

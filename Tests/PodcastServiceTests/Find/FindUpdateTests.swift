@@ -1,9 +1,10 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
+
+@testable import PodcastService
 
 /// The updates of the search index by the daemon.
 @Suite(.stopsDaemons) struct FindUpdateTests {

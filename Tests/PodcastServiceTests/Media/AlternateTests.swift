@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
 
 @testable import PodcastLibrary
+@testable import PodcastService
 
 /// Tests of the alternate media of an episode. Each alternate has an episode identifier of its own, and the daemon
 /// downloads it like an episode.

@@ -1,6 +1,7 @@
-@testable import PodcastService
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// The check of the playlist of a stream (HTTP Live Streaming).
 @Suite struct StreamPlaylistTests {

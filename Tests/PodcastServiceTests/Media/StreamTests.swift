@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// The daemon's handling of episodes whose media is a stream (an HLS playlist).
 @Suite(.stopsDaemons) struct StreamTests {

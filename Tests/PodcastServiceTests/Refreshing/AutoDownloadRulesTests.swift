@@ -1,9 +1,9 @@
 import PodcastProtocol
-@testable import PodcastService
 import Testing
 import Transfers
 
 @testable import PodcastLibrary
+@testable import PodcastService
 
 /// The rules that select episodes for automatic downloads, and the reasons that `podfs list` prints.
 struct AutoDownloadRulesTests {

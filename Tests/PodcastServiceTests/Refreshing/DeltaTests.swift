@@ -1,10 +1,11 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// Feeds whose server sends only the new items (status 226, RFC 3229).
 @Suite(.stopsDaemons) struct DeltaTests {

@@ -1,9 +1,9 @@
 import PodcastProtocol
-@testable import PodcastService
 import Testing
 import Transfers
 
 @testable import PodcastLibrary
+@testable import PodcastService
 
 struct EpisodeRemovalsTests {
     private static let day: Int64 = 86_400

@@ -1,10 +1,10 @@
 import Foundation
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 
 @testable import PodcastLibrary
+@testable import PodcastService
 
 /// The announcement of feeds that may never return.
 @Suite(.stopsDaemons) struct FeedTroubleServiceTests {

@@ -1,6 +1,7 @@
 import PodcastFeed
-@testable import PodcastService
 import Testing
+
+@testable import PodcastService
 
 struct PagedFeedTests {
     private static let first = "https://feeds.example/show"

@@ -1,6 +1,7 @@
 import PodcastLibrary
-@testable import PodcastService
 import Testing
+
+@testable import PodcastService
 
 struct ShowSettingsTests {
     private func change(_ assignment: String) throws -> ShowSettingChange { try ShowSettingChange(assignment) }

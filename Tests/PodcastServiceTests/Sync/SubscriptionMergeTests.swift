@@ -1,10 +1,10 @@
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
 
 @testable import PodcastLibrary
+@testable import PodcastService
 
 /// Merges of local and remote subscriptions, without a server.
 @Suite struct SubscriptionMergeTests {

@@ -2,10 +2,11 @@ import Foundation
 import GRDB
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 /// Numbers outside the range of any clock: in a sync server's responses, in rows of the library, and in commands.
 @Suite(.stopsDaemons) struct SyncExtremesTests {

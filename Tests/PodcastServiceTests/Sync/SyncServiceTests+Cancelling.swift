@@ -1,9 +1,10 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
+
+@testable import PodcastService
 
 // Exchanges that end because their client disconnects.
 extension SyncServiceTests {

@@ -3,10 +3,11 @@ import Platform
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import PodcastService
 
 /// A wall clock that the test sets: the machine's clock plus `offset` seconds.
 private final class SetClock: Sendable {

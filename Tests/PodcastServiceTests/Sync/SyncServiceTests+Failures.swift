@@ -2,10 +2,11 @@ import Foundation
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
 import Transfers
+
+@testable import PodcastService
 
 // Servers that are unreachable, refuse requests, or send invalid responses; devices and clocks that disagree.
 extension SyncServiceTests {

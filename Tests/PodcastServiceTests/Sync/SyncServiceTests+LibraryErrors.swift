@@ -2,9 +2,10 @@ import Foundation
 import GRDB
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
+
+@testable import PodcastService
 
 // Exchanges whose result the library rejects.
 extension SyncServiceTests {

@@ -1,9 +1,10 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-@testable import PodcastService
 import TestSupport
 import Testing
+
+@testable import PodcastService
 
 /// Tests of the daemon's synchronization with a conforming sync server and with a faulty one.
 @Suite(.stopsDaemons, .timeLimit(.minutes(10))) struct SyncServiceTests {

@@ -3,23 +3,41 @@ internal import PodcastProtocol
 
 /// The decisions of the archive's unattended work: when to look at the folder, and which complete file is added next.
 ///
-/// One step runs at a time. The caller performs the step that `next` returns, reports its result, and asks again.
+/// The caller performs the steps that `next` returns one after the other, and reports the result of each by `finish`.
 struct ArchiveQueue: Sendable {
     /// The next action of the caller.
     enum Step: Sendable, Equatable {
-        /// Look at the folder, and report its state by `examined`.
+        /// Look at the folder.
         case examine
-        /// Serve the files again that were detached while the folder was offline; report by `reattached`.
+        /// Serve the files again that were detached while the folder was offline.
         case reattach
-        /// Move the next file, and report by `moved`, `refused`, `failed`, `postponed` or `emptied`.
+        /// Move the next file.
         case move
-        /// Add the files that are missing beside a show's archived episodes; report by `completed`.
+        /// Add the files that are missing beside a show's archived episodes.
         case complete(ShowID)
     }
 
-    private enum Activity { case idle, running }
+    /// The result of a step.
+    enum Result: Sendable {
+        case examined(ArchiveState)
+        /// Files are served again. `isComplete`: whether there are no more.
+        case reattached(isComplete: Bool)
+        /// Only files are left to serve again that programs have open from elsewhere.
+        case reattachmentPostponed
+        /// A file was moved, or need not be moved any more.
+        case moved
+        /// There is no file to move.
+        case emptied
+        /// Only files are left to move that programs have open.
+        case postponed
+        /// One file could not be moved, for a reason that does not concern others.
+        case refused(EpisodeID)
+        /// The files beside a show's archived episodes were added, as far as they could be fetched.
+        case completed
+        /// No file can be moved now.
+        case failed
+    }
 
-    private var activity = Activity.idle
     private var state: ArchiveState
     /// Whether there may be files to move.
     private var mayMove = false
@@ -29,10 +47,10 @@ struct ArchiveQueue: Sendable {
     private var mayReattach = true
     /// Whether the folder has to be examined.
     private var mustExamine = true
-    /// The files that were refused, with the reasons. They are tried again by the next daemon.
-    private(set) var refused: [EpisodeID: String] = [:]
-    /// The reason why no file can be moved now, and the time of the next attempt.
-    private(set) var pause: (reason: String, until: Instant)?
+    /// The files that were refused. They are tried again by the next daemon.
+    private(set) var refused: Set<EpisodeID> = []
+    /// The time of the next attempt, if no file can be moved now.
+    private var pausedUntil: Instant?
     private var pauses = 0
     /// The time at which files are tried again that programs had open.
     private var retryAt: Instant?
@@ -60,85 +78,46 @@ struct ArchiveQueue: Sendable {
     /// Records that the folder may have come or gone. Ends a pause.
     mutating func folderMayHaveChanged() {
         mustExamine = true
-        pause = nil
+        pausedUntil = nil
     }
 
-    /// Records the result of a look at the folder.
-    mutating func examined(_ found: ArchiveState, at now: Instant) {
-        activity = .idle
-        mustExamine = false
-        if found != state { mayReattach = true }
-        state = found
-        if let problem = found.writeProblem, found != .unset {
-            suspend(problem, at: now)
-        } else {
-            (pause, pauses) = (nil, 0)
+    /// Records the result of a step.
+    mutating func finish(_ result: Result, at now: Instant) {
+        switch result {
+        case .examined(let found):
+            mustExamine = false
+            if found != state { mayReattach = true }
+            state = found
+            if found.writeProblem != nil { suspend(at: now) } else { (pausedUntil, pauses) = (nil, 0) }
+        case .reattached(let isComplete): mayReattach = !isComplete
+        case .reattachmentPostponed:
+            (mayReattach, isReattachmentPostponed) = (false, true)
+            retryAt = now + Self.firstPause
+        case .moved: pauses = 0
+        case .emptied: mayMove = false
+        case .postponed:
+            mayMove = false
+            retryAt = now + Self.firstPause
+        case .refused(let episode): refused.insert(episode)
+        case .completed: break
+        case .failed:
+            mustExamine = true
+            suspend(at: now)
         }
     }
 
-    /// Records that files are served again.
-    ///
-    /// - Parameter isComplete: Whether there are no more.
-    mutating func reattached(isComplete: Bool) {
-        activity = .idle
-        mayReattach = !isComplete
-    }
-
-    /// Records that only files are left to serve again that programs have open from elsewhere.
-    mutating func reattachmentPostponed(at now: Instant) {
-        activity = .idle
-        (mayReattach, isReattachmentPostponed) = (false, true)
-        retryAt = now + Self.firstPause
-    }
-
-    /// Records that a file was moved.
-    mutating func moved() {
-        activity = .idle
-        pauses = 0
-    }
-
-    /// Records that what could be added beside a show's archived episodes was added.
-    mutating func completed() { activity = .idle }
-
-    /// Records that there is no file to move.
-    mutating func emptied() {
-        activity = .idle
-        mayMove = false
-    }
-
-    /// Records that only files are left that programs have open.
-    mutating func postponed(at now: Instant) {
-        activity = .idle
-        mayMove = false
-        retryAt = now + Self.firstPause
-    }
-
-    /// Records that one file could not be moved, for a reason that does not concern others.
-    mutating func refused(_ episode: EpisodeID, _ reason: String) {
-        activity = .idle
-        refused[episode] = reason
-    }
-
-    /// Records that no file can be moved now.
-    mutating func failed(_ reason: String, at now: Instant) {
-        activity = .idle
-        mustExamine = true
-        suspend(reason, at: now)
-    }
-
-    private mutating func suspend(_ reason: String, at now: Instant) {
-        let length = min(Self.longestPause, Self.firstPause * (1 << min(pauses, 10)))
+    private mutating func suspend(at now: Instant) {
+        pausedUntil = now + min(Self.longestPause, Self.firstPause * (1 << min(pauses, 10)))
         pauses += 1
-        pause = (reason, now + length)
     }
 
     // MARK: Decisions
 
     /// Returns the next step; `nil` if there is none now.
     mutating func next(at now: Instant) -> Step? {
-        guard activity == .idle, state != .unset else { return nil }
-        if let pause, pause.until <= now {
-            self.pause = nil
+        guard state != .unset else { return nil }
+        if let pausedUntil, pausedUntil <= now {
+            self.pausedUntil = nil
             mustExamine = true
         }
         if let retryAt, retryAt <= now {
@@ -147,26 +126,14 @@ struct ArchiveQueue: Sendable {
             if isReattachmentPostponed { (mayReattach, isReattachmentPostponed) = (true, false) }
         }
         // Files can be served from a read-only folder, although none can be added to it.
-        if pause != nil, mustExamine { return nil }
-        let step: Step
-        if mustExamine {
-            step = .examine
-        } else if mayReattach, state.readProblem == nil {
-            step = .reattach
-        } else if mayMove, state == .online, pause == nil, refused.count < Self.mostRefused {
-            step = .move
-        } else if state == .online, pause == nil, let show = incomplete.popFirst() {
-            step = .complete(show)
-        } else {
-            return nil
-        }
-        activity = .running
-        return step
+        if mustExamine { return pausedUntil == nil ? .examine : nil }
+        if mayReattach, state.readProblem == nil { return .reattach }
+        guard state == .online, pausedUntil == nil else { return nil }
+        if mayMove, refused.count < Self.mostRefused { return .move }
+        return incomplete.popFirst().map { .complete($0) }
     }
 
     /// The time of the next step that depends on the clock; `nil` if there is none. A folder that is offline is
     /// examined again even if nothing waits for it: its files can be served then.
-    var due: Instant? {
-        activity == .idle ? [pause?.until, retryAt].compactMap(\.self).min() : nil
-    }
+    var due: Instant? { [pausedUntil, retryAt].compactMap(\.self).min() }
 }
