@@ -58,18 +58,18 @@ final class FoundShows: ServicePart {
         let task = driver.beginFetch(path: podcast.name)
         defer { driver.finishFetch(task) }
         do {
-            let answer = try await context.fetcher.fetch(
+            let answer = try await context.fetcher.retrieve(
                 podcast.url, reach: try library.showAccess(of: podcast.id)?.reach, etag: podcast.etag,
                 lastModified: podcast.lastModified, timeout: configuration.searchTimeout)
-            switch answer {
-            case .notModified(let response):
-                let unchanged = UnchangedFeed(podcast: podcast.id, response: response)
+            if let problem = answer.problem { throw problem }
+            if let feed = answer.feed {
+                _ = try await library.mergeConcurrently(
+                    feed, into: podcast.id, answer.response, template: configuration.nameTemplate, now: now())
+            } else {
+                let unchanged = UnchangedFeed(podcast: podcast.id, response: answer.response)
                 if try !library.recordUnchanged([unchanged], now: now()).isEmpty {
                     throw LibraryError.noSuchPodcast(podcast.id)
                 }
-            case .feed(let feed, let response):
-                _ = try await library.mergeConcurrently(
-                    feed, into: podcast.id, response, template: configuration.nameTemplate, now: now())
             }
         } catch let failure as FetchFailure {
             _ = try? library.refreshFailed(

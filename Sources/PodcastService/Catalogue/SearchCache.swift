@@ -4,6 +4,13 @@ internal import Transfers
 
 /// The results of recent searches, so that a repeated search needs no request. Does no I/O, and reads no clock.
 struct SearchCache: Sendable {
+    /// A catalogue, the number of entries requested from it, and the term.
+    struct Key: Hashable {
+        var catalogue: String
+        var count: Int
+        var term: SearchTerm
+    }
+
     private struct Kept: Sendable {
         var entries: [FoundShow]
         var stored: Instant
@@ -13,24 +20,24 @@ struct SearchCache: Sendable {
 
     /// Lifetime of a result: an hour, since catalogues do not list new shows faster.
     static let lifetime = Duration.seconds(3_600)
-    /// Maximum number of terms: at 200 entries of half a kilobyte each, at most 10 MB.
+    /// Maximum number of searches: at 200 entries of half a kilobyte each, at most 10 MB.
     static let capacity = 100
 
-    private var kept: [SearchTerm: Kept] = [:]
-    /// The number of uses of any term, to order terms by last use.
+    private var kept: [Key: Kept] = [:]
+    /// The number of uses of any search, to order searches by last use.
     private var uses = 0
 
     var count: Int { kept.count }
 
-    /// Returns the results for a term from the last hour; `nil` if there are none.
-    mutating func entries(for term: SearchTerm, now: Instant) -> [FoundShow]? {
-        guard let found = kept[term] else { return nil }
+    /// Returns the results of a search from the last hour; `nil` if there are none.
+    mutating func entries(for key: Key, now: Instant) -> [FoundShow]? {
+        guard let found = kept[key] else { return nil }
         guard Self.isFresh(found, now: now) else {
-            kept[term] = nil
+            kept[key] = nil
             return nil
         }
         uses += 1
-        kept[term]?.used = uses
+        kept[key]?.used = uses
         return found.entries
     }
 
@@ -39,15 +46,14 @@ struct SearchCache: Sendable {
         kept.values.flatMap(\.entries).filter(fits).compactMap(\.space).min()
     }
 
-    /// Stores results; an empty list is a result, too. Removes the least recently used term when full.
-    mutating func store(_ entries: [FoundShow], for term: SearchTerm, now: Instant) {
+    /// Stores results; an empty list is a result, too. Removes the least recently used search when full.
+    mutating func store(_ entries: [FoundShow], for key: Key, now: Instant) {
         kept = kept.filter { Self.isFresh($0.value, now: now) }
-        if kept[term] == nil, kept.count >= Self.capacity, let oldest = kept.min(by: { $0.value.used < $1.value.used })
-        {
+        if kept[key] == nil, kept.count >= Self.capacity, let oldest = kept.min(by: { $0.value.used < $1.value.used }) {
             kept[oldest.key] = nil
         }
         uses += 1
-        kept[term] = Kept(entries: entries, stored: now, used: uses)
+        kept[key] = Kept(entries: entries, stored: now, used: uses)
     }
 
     private static func isFresh(_ kept: Kept, now: Instant) -> Bool { now - kept.stored < lifetime }

@@ -8,24 +8,12 @@ internal import Transfers
 /// The search for shows in the configured catalogues (podcast directories), with a cache of their results.
 @ServiceActor
 final class Searches: ServicePart {
-    /// The key of a cache: a catalogue and the number of entries requested from it.
-    private struct CacheKey: Hashable {
-        var catalogue: String
-        var count: Int
-    }
-
-    /// The key of a running request.
-    private struct SearchKey: Hashable {
-        var cache: CacheKey
-        var term: SearchTerm
-    }
-
     nonisolated let driver: CoreDriver
-    /// One cache for each catalogue and requested count. The results of the catalogues that answered are cached even if
-    /// another one failed, so a repeated search queries only the latter.
-    private var caches: [CacheKey: SearchCache] = [:]
+    /// The results of the catalogues that answered are cached even if another one failed, so a repeated search queries
+    /// only the latter.
+    private var cache = SearchCache()
     /// Running requests, shared by all clients that search for the same term.
-    private var running: [SearchKey: Task<[FoundShow], any Error>] = [:]
+    private var running: [SearchCache.Key: Task<[FoundShow], any Error>] = [:]
 
     init(_ driver: CoreDriver) { self.driver = driver }
 
@@ -86,8 +74,7 @@ final class Searches: ServicePart {
         let count = limit <= Self.resultsOfFolder ? Self.resultsOfFolder : CatalogueAnswer.limit
         // If all results are cached, nothing is fetched, and `podfs status` has no task to show.
         let isCached = catalogues.allSatisfy { catalogue in
-            let cacheKey = CacheKey(catalogue: catalogue.name, count: count)
-            return caches[cacheKey]?.entries(for: term, now: uptime) != nil
+            cache.entries(for: SearchCache.Key(catalogue: catalogue.name, count: count, term: term), now: uptime) != nil
         }
         let task = isCached ? nil : driver.beginFetch(path: term.text, kind: .search)
         defer { if let task { driver.finishFetch(task) } }
@@ -114,22 +101,18 @@ final class Searches: ServicePart {
     private func search(
         _ catalogue: any Catalogue, for term: SearchTerm, count: Int
     ) -> Task<[FoundShow], any Error> {
-        let cacheKey = CacheKey(catalogue: catalogue.name, count: count)
-        let key = SearchKey(cache: cacheKey, term: term)
+        let key = SearchCache.Key(catalogue: catalogue.name, count: count, term: term)
         if let search = running[key] { return search }
         let task = startTask { [self] () -> [FoundShow] in
             defer { running[key] = nil }
-            if let kept = caches[cacheKey]?.entries(for: term, now: uptime) { return kept }
-            let entries = try await query(catalogue, for: term, count: count)
-            caches[cacheKey, default: SearchCache()].store(entries, for: term, now: uptime)
+            if let kept = cache.entries(for: key, now: uptime) { return kept }
+            let entries =
+                try await entries(of: catalogue) { try catalogue.request(for: term, limit: count, now: now()) } ?? []
+            cache.store(entries, for: key, now: uptime)
             return entries
         }
         running[key] = task
         return task
-    }
-
-    private func query(_ catalogue: any Catalogue, for term: SearchTerm, count: Int) async throws -> [FoundShow] {
-        try await entries(of: catalogue) { try catalogue.request(for: term, limit: count, now: now()) } ?? []
     }
 
     /// Sends a request to a catalogue and parses the response; returns `nil` if `request` does.
@@ -142,15 +125,7 @@ final class Searches: ServicePart {
             request.fields = asked.fields
             request.timeout = configuration.searchTimeout
             request.followsRedirects = !asked.hasCredentials
-            var head: ResponseHead?
-            var body: [UInt8] = []
-            for try await event in engine.data(for: request) {
-                switch event {
-                case .head(let found): head = found
-                case .bytes(let bytes): body += bytes
-                }
-            }
-            guard let head else { throw TransferError(.failed, "no answer") }
+            let (head, body) = try await engine.response(to: request)
             return try catalogue.entries(head: head, body: body).map { entry in
                 var entry = entry
                 entry.space = head.space
@@ -188,8 +163,6 @@ final class Searches: ServicePart {
     /// Returns the most public one if there are several, and `nil` if there is none.
     func catalogueSpace(of url: String) -> AddressSpace? {
         let key = Self.key(url)
-        return caches.values.compactMap { cache in
-            cache.space { Self.key($0.url) == key }
-        }.min()
+        return cache.space { Self.key($0.url) == key }
     }
 }

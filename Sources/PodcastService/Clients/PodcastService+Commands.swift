@@ -14,8 +14,8 @@ extension PodcastService {
                 client.send(.reply, number: number, try await execute(command, for: client))
             } catch let failure as Failure {
                 client.send(failure, number: number)
-            } catch let failure as FetchFailure {
-                client.send(Failure(message: failure.message), number: number)
+            } catch let error as SettingError {
+                client.send(Failure(kind: .usage, message: error.message), number: number)
             } catch {
                 client.send(Failure(message: "\(error)"), number: number)
             }
@@ -35,17 +35,7 @@ extension PodcastService {
         case .rename(let podcast, let episode, let name): return try subscriptions.rename(podcast, episode, name)
         case .renameByTemplate(let podcasts, let isDryRun):
             return try subscriptions.renameByTemplate(podcasts, isDryRun: isDryRun)
-        case .inspect(let url):
-            let (url, reach) = try await subscriptions.feedAddress(url)
-            guard
-                case .feed(let feed, _) = try await context.fetcher.fetch(
-                    url, reach: reach,
-                    credentials: PrivateAddress(url).credentials
-                        ?? context.netrc.credentials(for: url, given: reach == nil ? url : nil))
-            else {
-                throw Failure(message: "\(PrivateAddress(url).visible): no answer")
-            }
-            return .text(String(decoding: feed.inspectJSON(), as: UTF8.self))
+        case .inspect(let url): return try await subscriptions.inspect(url)
         case .tasks: return .tasks(allTasks)
         case .status: return .status(TaskList(allTasks, limit: TaskList.limit))
         case .counters: return counters

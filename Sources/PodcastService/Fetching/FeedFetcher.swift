@@ -11,12 +11,6 @@ struct FeedFetcher: Sendable {
     /// truncated.
     var limits: FeedLimits
 
-    /// A feed, or 304 Not Modified.
-    enum Outcome: Sendable {
-        case feed(Feed, FeedResponse)
-        case notModified(FeedResponse)
-    }
-
     /// A response of any status, and the feed in it.
     struct Retrieved: Sendable {
         var head: ResponseHead
@@ -48,7 +42,8 @@ struct FeedFetcher: Sendable {
             reach: head.firstSpace)
     }
 
-    /// Fetches a feed. Throws `FetchFailure` unless the response is a feed or a 304.
+    /// Fetches a feed, and returns the response of any status, with its head and redirects. Throws `FetchFailure` if
+    /// there was no complete response, and `CancellationError` if the task was cancelled.
     ///
     /// - Parameters:
     ///   - url: http or https. User info is sent as credentials and does not appear in results.
@@ -57,18 +52,6 @@ struct FeedFetcher: Sendable {
     ///   - credentials: the show's credentials, sent if they match the address.
     ///   - etag, lastModified: validators of the stored document, for a conditional request.
     ///   - timeout: the maximum time until the end of the response; `nil` for the engine's default.
-    func fetch(
-        _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
-        lastModified: String? = nil, timeout: Duration? = nil
-    ) async throws -> Outcome {
-        let found = try await retrieve(
-            url, reach: reach, credentials: credentials, etag: etag, lastModified: lastModified, timeout: timeout)
-        if let problem = found.problem { throw problem }
-        return found.feed.map { .feed($0, found.response) } ?? .notModified(found.response)
-    }
-
-    /// Fetches a feed like `fetch`, but returns a response of any status, with its head and redirects. Throws
-    /// `FetchFailure` if there was no complete response, and `CancellationError` if the task was cancelled.
     func retrieve(
         _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
         lastModified: String? = nil, userAgent: String? = nil, timeout: Duration? = nil,
@@ -267,5 +250,24 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
         case 404, 410: .missing
         default: .failed
         }
+    }
+}
+
+extension TransferEngine {
+    /// Receives a whole response. Throws `TransferError` if it does not arrive, and `CancellationError` if the task was
+    /// cancelled.
+    func response(to request: DataRequest) async throws -> (head: ResponseHead, body: [UInt8]) {
+        var head: ResponseHead?
+        var body: [UInt8] = []
+        for try await event in data(for: request) {
+            switch event {
+            case .head(let found): head = found
+            case .bytes(let bytes): body += bytes
+            }
+        }
+        // If this task is cancelled, the sequence ends without an error, whatever has arrived.
+        try Task.checkCancellation()
+        guard let head else { throw TransferError(.failed, "no answer") }
+        return (head, body)
     }
 }

@@ -11,12 +11,7 @@ extension Subscriptions {
     /// - Parameter isConfirmed: whether to apply a `keep` that removes cached or played episodes.
     func set(_ id: ShowID, _ assignments: [String], isConfirmed: Bool) throws -> Reply {
         guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
-        let changes: [ShowSettingChange]
-        do {
-            changes = try assignments.map { try ShowSettingChange($0) }
-        } catch let error as SettingError {
-            throw Failure(kind: .usage, message: error.message)
-        }
+        let changes = try assignments.map { try ShowSettingChange($0) }
         if changes.isEmpty { return .settings(try library.shownSettings(of: id)) }
         let before = settings(of: id).keep ?? configuration.keep
         let after = changes.last { $0.key == .keep }.map { $0.value.flatMap(Keep.init) ?? configuration.keep } ?? before

@@ -164,16 +164,26 @@ final class Subscriptions: ServicePart {
 extension Subscriptions {
     /// Returns the feed at an address, or the feeds that the web page at this address names, as results of a search.
     func feeds(at url: String) async throws -> Reply {
-        let (url, reach) = try await feedAddress(url)
-        let address = PrivateAddress(url)
-        let found = try await context.fetcher.retrieve(
-            url, reach: reach, credentials: context.netrc.credentials(for: address.url, given: address.url))
+        let (url, found) = try await retrieve(url)
         if let page = found.problem?.page, !page.feeds.isEmpty {
             return .found(try page.feeds.map { try show($0.title ?? $0.url, $0.url) }, problems: [])
         }
         if let problem = found.problem { throw problem }
-        let title = found.feed?.title ?? address.visible
+        let title = found.feed?.title ?? PrivateAddress(url).visible
         return .found([try show(title, url, episodes: found.feed?.items.count)], problems: [])
+    }
+
+    /// Returns what the parser reads in the feed at an address.
+    func inspect(_ url: String) async throws -> Reply {
+        let found = try await retrieve(url).found
+        if let problem = found.problem { throw problem }
+        return .text(String(decoding: found.feed?.inspectJSON() ?? [], as: UTF8.self))
+    }
+
+    private func retrieve(_ url: String) async throws -> (url: String, found: FeedFetcher.Retrieved) {
+        let (url, reach) = try await feedAddress(url)
+        let own = context.netrc.credentials(for: url, given: reach == nil ? url : nil)
+        return (url, try await context.fetcher.retrieve(url, reach: reach, credentials: own))
     }
 
     private func show(_ title: String, _ url: String, episodes: Int? = nil) throws -> FoundShow {

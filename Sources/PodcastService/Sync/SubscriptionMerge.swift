@@ -186,14 +186,4 @@ struct SubscriptionUpload: Sendable, Equatable {
         changes.filter(\.subscribed).map { ServerFeed(url: $0.url, subscribed: true, podcast: $0.podcast) }
             + remove.map { ServerFeed(url: $0, subscribed: false) }
     }
-
-    /// Splits an upload that is too large into two halves; `nil` if it has only one change.
-    func halves(_ state: SubscriptionState) -> (SubscriptionUpload, SubscriptionUpload)? {
-        guard changes.count > 1 else { return nil }
-        let middle = changes.count / 2
-        return (
-            SubscriptionUpload(Array(changes[..<middle]), state: state),
-            SubscriptionUpload(Array(changes[middle...]), state: state)
-        )
-    }
 }

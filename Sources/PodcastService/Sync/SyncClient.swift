@@ -60,25 +60,29 @@ struct SyncClient: Sendable {
         // send it.
         request.fields.append(("OCS-APIRequest", "true"))
         if body != nil { request.fields.append(("Content-Type", "application/json")) }
-        var head: ResponseHead?
-        var received: [UInt8] = []
         do {
-            for try await event in engine.data(for: request) {
-                switch event {
-                case .head(let found): head = found
-                case .bytes(let bytes): received += bytes
-                }
-            }
+            let (head, body) = try await engine.response(to: request)
+            if (200...299).contains(head.status) { return Response(head: head, body: body) }
+            throw Self.failure(head, host(url))
         } catch let error as TransferError {
             let code: SyncFailure.Code =
                 error.code == .unreachable || error.code == .timedOut ? .unavailable : .unusable
             throw SyncFailure(code: code, message: "\(host(url)): \(error.message)")
         }
-        // If this task is cancelled, the sequence ends without an error, whatever has arrived.
-        try Task.checkCancellation()
-        guard let head else { throw SyncFailure(code: .unavailable, message: "\(host(url)): no answer") }
-        if (200...299).contains(head.status) { return Response(head: head, body: received) }
-        throw Self.failure(head, host(url))
+    }
+
+    /// Sends a request, and parses the response. Throws `SyncFailure` also if that is malformed.
+    ///
+    /// - Returns: the result of `parse`, and the address space of the server's IP address.
+    func send<Value>(
+        _ url: String, body: [UInt8]? = nil, _ parse: ([UInt8]) throws(SyncAnswers.Malformed) -> Value
+    ) async throws -> (value: Value, space: AddressSpace) {
+        let response = try await send(url, body: body)
+        do {
+            return (try parse(response.body), response.head.space ?? .public)
+        } catch {
+            throw SyncFailure(code: .unusable, message: "\(host(url)): \(error.message)")
+        }
     }
 
     private func host(_ url: String) -> String { WebAddress.host(of: url) }

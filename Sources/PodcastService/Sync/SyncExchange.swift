@@ -72,7 +72,7 @@ final class SyncExchange: ServicePart {
         do {
             let found = try await login.probe(kind)
             let account = SyncAccount(url: address.url, user: user, device: device, kind: found)
-            try await login.register(SyncMessages(account))
+            try await login.register(SyncMessages(account: account))
             await finishExchange()
             // Store the password first: an account without a password would be refused, while a password without an
             // account is not used.

@@ -37,7 +37,8 @@ struct SyncLogin: Sendable {
     }
 
     private func check(_ kind: SyncAccount.Kind) async throws {
-        let messages = SyncMessages(kind: kind, base: address.url, user: user, device: "podfs")
+        let messages = SyncMessages(
+            account: SyncAccount(url: address.url, user: user, device: "podfs", kind: kind))
         switch kind {
         case .gpodder:
             let answer = try await client.send(messages.login, body: Array("{}".utf8))
@@ -61,11 +62,11 @@ struct SyncLogin: Sendable {
     /// Registers the device, and makes the server synchronize it with the account's other devices. Servers without this
     /// function have one list for all devices.
     func register(_ messages: SyncMessages) async throws {
-        guard messages.kind == .gpodder else { return }
+        guard messages.account.kind == .gpodder else { return }
         do {
             _ = try await client.send(messages.deviceAddress, body: messages.deviceBody)
             let others = SyncAnswers.devices(try await client.send(messages.devices).body).filter {
-                $0 != messages.device
+                $0 != messages.account.device
             }
             if !others.isEmpty {
                 _ = try await client.send(messages.linkedDevices, body: messages.linkBody(with: others))

@@ -9,30 +9,29 @@ internal import PodcastLibrary
 /// Nextcloud's gpoddersync (https://github.com/thrillfall/nextcloud-gpodder): its responses are the same, but it has no
 /// devices.
 struct SyncMessages: Sendable {
-    let kind: SyncAccount.Kind
-    /// The server's address.
-    let base: String
-    let user: String
-    let device: String
+    let account: SyncAccount
+
+    private var base: String { account.url }
+    private var user: String { account.user.percentEncoded }
 
     // MARK: Addresses
 
     /// The login address, used only to check the credentials. No session is used, since every request accepts Basic
     /// authentication.
-    var login: String { "\(base)/api/2/auth/\(user.percentEncoded)/login.json" }
+    var login: String { "\(base)/api/2/auth/\(user)/login.json" }
 
     /// The address of this device's description.
-    var deviceAddress: String { "\(base)/api/2/devices/\(user.percentEncoded)/\(device.percentEncoded).json" }
+    var deviceAddress: String { "\(base)/api/2/devices/\(user)/\(account.device.percentEncoded).json" }
     /// The address of the list of the user's devices.
-    var devices: String { "\(base)/api/2/devices/\(user.percentEncoded).json" }
+    var devices: String { "\(base)/api/2/devices/\(user).json" }
     /// The address at which devices are linked; gpodder.net keeps the subscriptions of unlinked devices separate.
-    var linkedDevices: String { "\(base)/api/2/sync-devices/\(user.percentEncoded).json" }
+    var linkedDevices: String { "\(base)/api/2/sync-devices/\(user).json" }
 
     /// Returns the address of the subscription changes since a timestamp; for `nil`, the address for uploads.
     func subscriptions(since: Int64?) -> String {
         let question = since.map { "?since=\($0)" } ?? ""
-        return switch kind {
-        case .gpodder: "\(base)/api/2/subscriptions/\(user.percentEncoded)/\(device.percentEncoded).json\(question)"
+        return switch account.kind {
+        case .gpodder: "\(base)/api/2/subscriptions/\(user)/\(account.device.percentEncoded).json\(question)"
         case .nextcloud:
             since == nil
                 ? "\(base)/index.php/apps/gpoddersync/subscription_change/create"
@@ -46,8 +45,8 @@ struct SyncMessages: Sendable {
     /// that hides the playback position.
     func episodes(since: Int64?) -> String {
         let question = since.map { "?since=\($0)" } ?? ""
-        return switch kind {
-        case .gpodder: "\(base)/api/2/episodes/\(user.percentEncoded).json\(question)"
+        return switch account.kind {
+        case .gpodder: "\(base)/api/2/episodes/\(user).json\(question)"
         case .nextcloud:
             "\(base)/index.php/apps/gpoddersync/episode_action\(since == nil ? "/create" : question)"
         }
@@ -62,11 +61,11 @@ struct SyncMessages: Sendable {
     func body(_ actions: [SyncAction]) -> [UInt8] { json(actions.map(object)) }
 
     /// The request body that describes this device.
-    var deviceBody: [UInt8] { json(["caption": "podfs (\(device))", "type": "desktop"]) }
+    var deviceBody: [UInt8] { json(["caption": "podfs (\(account.device))", "type": "desktop"]) }
 
     /// Encodes the request that links this device with others.
     func linkBody(with others: [String]) -> [UInt8] {
-        json(["synchronize": [[device] + others], "stop-synchronize": [String]()])
+        json(["synchronize": [[account.device] + others], "stop-synchronize": [String]()])
     }
 
     private func object(_ action: SyncAction) -> [String: Any] {
@@ -75,7 +74,7 @@ struct SyncMessages: Sendable {
             "timestamp": SyncTime.text(action.timestamp),
         ]
         if let guid = action.guid { object["guid"] = guid }
-        switch kind {
+        switch account.kind {
         case .gpodder:
             object["device"] = action.device
             object["started"] = action.started
@@ -96,12 +95,6 @@ struct SyncMessages: Sendable {
         // Text and numbers only, so encoding cannot fail.
         let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
         return data.map { [UInt8]($0) } ?? []
-    }
-}
-
-extension SyncMessages {
-    init(_ account: SyncAccount) {
-        self.init(kind: account.kind, base: account.url, user: account.user, device: account.device)
     }
 }
 
@@ -143,19 +136,6 @@ enum SyncAnswers {
         var actions: [SyncAction]
         var timestamp: Int64
         var skipped = Skipped()
-    }
-
-    /// The response to an upload.
-    struct Uploaded: Sendable, Equatable {
-        /// An address that the server has normalized.
-        struct Renamed: Sendable, Equatable {
-            var old: String
-            var new: String
-        }
-
-        /// `nil` if the server sends none, as old versions of gpoddersync do.
-        var timestamp: Int64?
-        var renamed: [Renamed]
     }
 
     /// Maximum length of a text: 16 KiB, as for addresses in feeds.
@@ -233,25 +213,20 @@ enum SyncAnswers {
         return found
     }
 
-    /// Parses the response to an upload.
-    static func uploaded(_ body: [UInt8]) throws(Malformed) -> Uploaded {
-        var found = Uploaded(timestamp: nil, renamed: [])
-        // An empty body is valid, too.
-        if body.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }) { return found }
+    /// Parses the response to an upload: the addresses that the server has normalized. An empty body is valid, too.
+    static func uploaded(_ body: [UInt8]) throws(Malformed) -> [(old: String, new: String)] {
+        var renamed: [(old: String, new: String)] = []
+        if body.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }) { return renamed }
         try members(body) { scanner, name in
-            switch name {
-            case "update_urls":
-                try list(&scanner) { scanner in
-                    guard case .array(let pair) = try scanner.value(), pair.count == 2, let old = text(pair[0]),
-                        case .string(let new) = pair[1], new.count <= longestText, found.renamed.count < mostEntries
-                    else { return }
-                    found.renamed.append(Uploaded.Renamed(old: old, new: String(decoding: new, as: UTF8.self)))
-                }
-            case "timestamp": found.timestamp = try SyncTime.timestamp(scanner.value())
-            default: try scanner.skip()
+            guard name == "update_urls" else { return try scanner.skip() }
+            try list(&scanner) { scanner in
+                guard case .array(let pair) = try scanner.value(), pair.count == 2, let old = text(pair[0]),
+                    case .string(let new) = pair[1], new.count <= longestText, renamed.count < mostEntries
+                else { return }
+                renamed.append((old, String(decoding: new, as: UTF8.self)))
             }
         }
-        return found
+        return renamed
     }
 
     /// Parses the ids of a user's devices.

@@ -10,20 +10,13 @@ struct SyncRun: Sendable {
     let library: Library
     let client: SyncClient
     let account: SyncAccount
-    let messages: SyncMessages
     let log: Logger
+
+    private var messages: SyncMessages { SyncMessages(account: account) }
 
     /// Maximum number of actions or subscription changes per request. The body of such a request has about 100 kB. If
     /// the server rejects a request, each half of its content is sent in a request of its own.
     private static let batch = 250
-
-    init(library: Library, client: SyncClient, account: SyncAccount, log: Logger) {
-        self.library = library
-        self.client = client
-        self.account = account
-        self.log = log
-        messages = SyncMessages(account)
-    }
 
     // MARK: Subscriptions
 
@@ -33,15 +26,15 @@ struct SyncRun: Sendable {
     ///   address space of the server's IP address (public, local network or loopback).
     func fetchSubscriptions() async throws -> (merge: SubscriptionMerge, timestamp: Int64, space: AddressSpace) {
         let since = SyncWindow(last: account.subscriptionsSince, lastFull: nil).subscriptionsSince
-        let answer = try await client.send(messages.subscriptions(since: since))
-        let found = try parsed { () throws(SyncAnswers.Malformed) in try SyncAnswers.subscriptions(answer.body) }
+        let (found, space) = try await client.send(
+            messages.subscriptions(since: since), SyncAnswers.subscriptions)
         for line in found.skipped.warnings("the entries of the server's list") { log.warning("sync: \(line)") }
         let merge = SubscriptionMerge(add: found.add, remove: found.remove, state: try library.subscriptionBook())
         for line in merge.refused { log.warning("sync: not subscribed to \(line)") }
         if merge.refusedCount > merge.refused.count {
             log.warning("sync: in total, \(merge.refusedCount) addresses of the server were rejected")
         }
-        return (merge, found.timestamp, answer.head.space ?? .public)
+        return (merge, found.timestamp, space)
     }
 
     /// Sends the pending subscription changes.
@@ -49,32 +42,39 @@ struct SyncRun: Sendable {
         let state = try library.subscriptionBook()
         var rest = state.pending[...]
         while !rest.isEmpty {
-            try await send(SubscriptionUpload(Array(rest.prefix(Self.batch)), state: state), state)
+            try await send(rest.prefix(Self.batch)) { changes in
+                let upload = SubscriptionUpload(changes, state: state)
+                try library.markSent(changes)
+                let renamed = try await client.send(
+                    messages.subscriptions(since: nil), body: messages.body(upload), SyncAnswers.uploaded
+                ).value
+                try library.subscriptionsSent(
+                    changes, feeds: upload.feeds, renamed: renamed.map { ($0.old, $0.new) })
+                for (old, new) in renamed where new.isEmpty {
+                    log.warning("sync: the server rejects \(WebAddress.redacted(old))")
+                }
+            } rejected: { change, failure in
+                log.warning("sync: the server rejects \(WebAddress.redacted(change.url)): \(failure.message)")
+                try library.recordServerState([], settled: [change])
+            }
             rest = rest.dropFirst(Self.batch)
         }
     }
 
-    private func send(_ upload: SubscriptionUpload, _ state: SubscriptionState) async throws {
-        try library.markSent(upload.changes)
+    /// Sends items in one request, and if the server rejects it, each half of them in a request of its own.
+    ///
+    /// - Parameter rejected: called with an item that the server rejects by itself. It would do so again, so the item
+    ///   has to be recorded as settled.
+    private func send<Item>(
+        _ items: ArraySlice<Item>, _ send: ([Item]) async throws -> Void,
+        rejected: (Item, SyncFailure) throws -> Void
+    ) async throws {
         do {
-            let answer = try await client.send(messages.subscriptions(since: nil), body: messages.body(upload))
-            let response = try parsed { () throws(SyncAnswers.Malformed) in try SyncAnswers.uploaded(answer.body) }
-            try library.subscriptionsSent(
-                upload.changes, feeds: upload.feeds, renamed: response.renamed.map { ($0.old, $0.new) })
-            for renamed in response.renamed where renamed.new.isEmpty {
-                log.warning("sync: the server rejects \(WebAddress.redacted(renamed.old))")
-            }
+            try await send(Array(items))
         } catch let failure as SyncFailure where failure.code == .rejected {
-            if let (one, other) = upload.halves(state) {
-                try await send(one, state)
-                try await send(other, state)
-            } else {
-                // The server would reject the change again, so it is recorded as settled and not retried.
-                for change in upload.changes {
-                    log.warning("sync: the server rejects \(WebAddress.redacted(change.url)): \(failure.message)")
-                }
-                try library.recordServerState([], settled: upload.changes)
-            }
+            if items.count == 1, let item = items.first { return try rejected(item, failure) }
+            try await self.send(items.prefix(items.count / 2), send, rejected: rejected)
+            try await self.send(items.dropFirst(items.count / 2), send, rejected: rejected)
         }
     }
 
@@ -85,8 +85,7 @@ struct SyncRun: Sendable {
     func fetchActions(now: @Sendable () async -> Int64) async throws -> (applied: AppliedActions, clock: SyncClock) {
         try library.unpark(now: await now())
         let window = account.episodes
-        let answer = try await client.send(messages.episodes(since: window.episodesSince))
-        let found = try parsed { () throws(SyncAnswers.Malformed) in try SyncAnswers.actions(answer.body) }
+        let found = try await client.send(messages.episodes(since: window.episodesSince), SyncAnswers.actions).value
         for line in found.skipped.warnings("the server's actions") { log.warning("sync: \(line)") }
         let clock = SyncClock(local: await now(), server: found.timestamp)
         let applied = try library.apply(
@@ -107,36 +106,14 @@ struct SyncRun: Sendable {
         while true {
             let pending = try library.pendingActions(clock: clock, device: device, limit: Self.batch)
             if pending.isEmpty { return }
-            try await send(pending[...])
-        }
-    }
-
-    private func send(_ pending: ArraySlice<PendingAction>) async throws {
-        do {
-            let answer = try await client.send(
-                messages.episodes(since: nil), body: messages.body(pending.map(\.action)))
-            _ = try parsed { () throws(SyncAnswers.Malformed) in try SyncAnswers.uploaded(answer.body) }
-            try library.actionsSent(Array(pending))
-        } catch let failure as SyncFailure where failure.code == .rejected {
-            if pending.count > 1 {
-                let middle = pending.startIndex + pending.count / 2
-                try await send(pending[..<middle])
-                try await send(pending[middle...])
-            } else {
-                for one in pending {
-                    log.warning("sync: the server rejects episode \(one.episode): \(failure.message)")
-                }
-                try library.actionsSent(Array(pending))
+            try await send(pending[...]) { actions in
+                _ = try await client.send(
+                    messages.episodes(since: nil), body: messages.body(actions.map(\.action)), SyncAnswers.uploaded)
+                try library.actionsSent(actions)
+            } rejected: { action, failure in
+                log.warning("sync: the server rejects episode \(action.episode): \(failure.message)")
+                try library.actionsSent([action])
             }
-        }
-    }
-
-    /// Returns the result of a parser. Throws `SyncFailure` if the response is malformed.
-    private func parsed<Value>(_ body: () throws(SyncAnswers.Malformed) -> Value) throws -> Value {
-        do throws(SyncAnswers.Malformed) {
-            return try body()
-        } catch {
-            throw SyncFailure(code: .unusable, message: "\(WebAddress.host(of: account.url)): \(error.message)")
         }
     }
 }

@@ -12,13 +12,8 @@ final class Views: ServicePart {
     init(_ driver: CoreDriver) { self.driver = driver }
 
     func set(_ name: String, _ assignments: [String]) throws -> Reply {
-        do {
-            let folder = try library.setView(named: name, assignments, now: now())
-            driver.report(.changedView(name: folder.name))
-            return .done
-        } catch let error as SettingError {
-            throw Failure(kind: .usage, message: error.message)
-        }
+        driver.report(.changedView(name: try library.setView(named: name, assignments, now: now()).name))
+        return .done
     }
 
     func remove(_ name: String) throws -> Reply {

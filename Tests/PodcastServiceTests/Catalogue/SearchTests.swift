@@ -35,7 +35,9 @@ struct SearchTermTests {
 }
 
 struct SearchCacheTests {
-    private func term(_ text: String) throws -> SearchTerm { try #require(SearchTerm(text)) }
+    private func term(_ text: String) throws -> SearchCache.Key {
+        SearchCache.Key(catalogue: "iTunes", count: 50, term: try #require(SearchTerm(text)))
+    }
 
     private static func entries(_ number: Int) -> [FoundShow] {
         [FoundShow(title: "Show \(number)", url: "https://a.example/\(number)")]

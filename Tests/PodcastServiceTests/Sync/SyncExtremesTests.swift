@@ -42,7 +42,7 @@ import Transfers
         let library = try Library.openForWriting(at: home.paths.library)
         try library.beginSync(SyncAccount(url: "https://s", user: "u", device: "d", kind: .gpodder), now: 1)
         var dice = SeededGenerator(seed: 16)
-        let messages = SyncMessages(kind: .nextcloud, base: "https://s", user: "u", device: "d")
+        let messages = SyncMessages(account: SyncAccount(url: "https://s", user: "u", device: "d", kind: .nextcloud))
         var read = 0
         for round in 0..<3_000 {
             func number() -> String { ExtremeNumbers.json(using: &dice) }
