@@ -18,7 +18,9 @@ struct DaemonConnectionTests {
     private func connect(
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }, onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection {
-        try #require(try DaemonConnection.connect(to: path, onEvent: onEvent, onClose: onClose))
+        let connection = try #require(try DaemonConnection.connect(to: path, onEvent: onEvent))
+        connection.onClose(onClose)
+        return connection
     }
 
     // MARK: Connecting

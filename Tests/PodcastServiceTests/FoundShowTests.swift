@@ -246,18 +246,18 @@ import Transfers
         let pinned = try #require(try daemon.library.episodes(of: ids[2]).first).id
         try daemon.library.setPinned(episode: pinned, true, now: 1)
         let now = Int64(time(nil))
-        await daemon.service.purgeEphemeral(at: now + 86_000)
+        await daemon.service.found.purge(at: now + 86_000)
         #expect(try ids.map { try daemon.library.podcast(id: $0) != nil } == [true, true, true])
-        await daemon.service.purgeEphemeral(at: now + 86_500)
+        await daemon.service.found.purge(at: now + 86_500)
         #expect(try ids.map { try daemon.library.podcast(id: $0) != nil } == [false, true, true])
         client.close(open)
         _ = try await client.tasks()
         try daemon.library.setPinned(episode: pinned, false, now: 1)
         // The age of a result counts from its last use. For these two shows that is the purge at `now + 86_500`, which
         // found an episode open or pinned.
-        await daemon.service.purgeEphemeral(at: now + 90_000)
+        await daemon.service.found.purge(at: now + 90_000)
         #expect(try ids.map { try daemon.library.podcast(id: $0) != nil } == [false, true, true])
-        await daemon.service.purgeEphemeral(at: now + 2 * 86_500)
+        await daemon.service.found.purge(at: now + 2 * 86_500)
         #expect(try ids.map { try daemon.library.podcast(id: $0) != nil } == [false, false, false])
     }
 }

@@ -6,7 +6,8 @@ internal import Synchronization
 /// A connection to the daemon's socket.
 ///
 /// Thread-safe. Responses and events are delivered on the connection's own thread, and the callbacks must not block it.
-/// When the connection ends, all outstanding requests get `ClientError.disconnected`, then `onClose` is called.
+/// When the connection ends, all outstanding requests get `ClientError.disconnected`, then the action of `onClose` is
+/// called.
 package final class DaemonConnection: Sendable {
     /// Called once, with the response or an error. Not called if the request is cancelled before either arrives.
     package typealias Answer = @Sendable (Result<Frame, ClientError>) -> Void
@@ -15,6 +16,7 @@ package final class DaemonConnection: Sendable {
         var waiting: [UInt32: Answer] = [:]
         var lastNumber: UInt32 = 0
         var isEnded = false
+        var onClose: @Sendable () -> Void = {}
     }
 
     /// The bytes that the socket's buffer does not accept, because the daemon does not read.
@@ -31,15 +33,13 @@ package final class DaemonConnection: Sendable {
     private let state = Mutex(State())
     private let outgoing = Mutex(Outgoing())
     private let onEvent: @Sendable (Event) -> Void
-    private let onClose: @Sendable () -> Void
 
     /// Connects to a socket. Throws `ClientError` with the code `unreachable` if that fails, or if a process of another
     /// user listens on the socket.
     ///
     /// - Returns: `nil` if no process listens on the socket.
     package static func connect(
-        to path: String, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
-        onClose: @escaping @Sendable () -> Void = {}
+        to path: String, onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) throws(ClientError) -> DaemonConnection? {
         var address = sockaddr_un()
         var length: socklen_t = 0
@@ -64,25 +64,31 @@ package final class DaemonConnection: Sendable {
             Glibc.close(descriptor)
             throw ClientError(.unreachable, "\(path) belongs to a process of another user")
         }
-        let connection = DaemonConnection(descriptor: descriptor, onEvent: onEvent, onClose: onClose)
+        let connection = DaemonConnection(descriptor: descriptor, onEvent: onEvent)
         connection.start()
         return connection
     }
 
-    private init(
-        descriptor: Int32, onEvent: @escaping @Sendable (Event) -> Void, onClose: @escaping @Sendable () -> Void
-    ) {
+    private init(descriptor: Int32, onEvent: @escaping @Sendable (Event) -> Void) {
         self.descriptor = descriptor
         self.onEvent = onEvent
-        self.onClose = onClose
     }
 
     deinit { Glibc.close(descriptor) }
 
-    /// Whether the connection has ended. If so, `onClose` has been called or will be called soon.
+    /// Whether the connection has ended. If so, the action of `onClose` has been called or will be called soon.
     package var isClosed: Bool { state.withLock { $0.isEnded } }
 
-    /// Closes the connection; `onClose` is still called.
+    /// Sets the action for the end of the connection, which is called once; at once if the connection has ended.
+    package func onClose(_ action: @escaping @Sendable () -> Void) {
+        let isEnded = state.withLock { state in
+            state.onClose = action
+            return state.isEnded
+        }
+        if isEnded { action() }
+    }
+
+    /// Closes the connection; the action of `onClose` is still called.
     package func close() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Sends a request.
@@ -184,10 +190,10 @@ package final class DaemonConnection: Sendable {
     }
 
     private func finish() {
-        let waiting = state.withLock { state in
+        let (waiting, onClose) = state.withLock { state in
             state.isEnded = true
             defer { state.waiting = [:] }
-            return state.waiting
+            return (state.waiting, state.onClose)
         }
         for answer in waiting.values { answer(.failure(.disconnected)) }
         onClose()

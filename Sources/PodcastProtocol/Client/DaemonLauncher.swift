@@ -1,7 +1,6 @@
 internal import Foundation
 internal import Glibc
 internal import Platform
-internal import Synchronization
 
 /// A launcher of an installation's daemon: connects to the daemon, and starts one if none runs.
 package struct DaemonLauncher: Sendable {
@@ -29,27 +28,15 @@ package struct DaemonLauncher: Sendable {
     /// has exited. Throws `ClientError`: `incompatible` for a newer daemon, or one with another library or cache;
     /// `unreachable` if it does not respond, and as in `DaemonConnection.connect`.
     ///
-    /// - Parameter onClose: Called once, when the returned connection ends; possibly before this function returns.
+    /// - Parameters:
+    ///   - stopsDaemon: Whether to make any daemon exit.
+    ///   - onClose: Called once, when the returned connection ends; possibly before this function returns.
     /// - Returns: `nil` if no daemon runs, the running one is exiting, or it was older.
     package func connect(
-        role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
+        role: Hello.Role, stopsDaemon: Bool = false, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection? {
-        try connect(role: role, stopsDaemon: false, onEvent: onEvent, onClose: onClose)
-    }
-
-    /// Asks the running daemon, if there is one, to exit, and blocks until it has exited, at most about 20 seconds.
-    /// Throws `ClientError` as `connect` does.
-    package func stopDaemon() throws { _ = try connect(role: .command, stopsDaemon: true) }
-
-    private func connect(
-        role: Hello.Role, stopsDaemon: Bool, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
-        onClose: @escaping @Sendable () -> Void = {}
-    ) throws -> DaemonConnection? {
-        let end = ConnectionEnd(onClose)
-        let found = try DaemonConnection.connect(
-            to: paths.socket, onEvent: onEvent, onClose: { end.connectionClosed() })
-        guard let connection = found else { return nil }
+        guard let connection = try DaemonConnection.connect(to: paths.socket, onEvent: onEvent) else { return nil }
         var isAccepted = false
         defer { if !isAccepted { connection.close() } }
         let hello = Hello(
@@ -75,9 +62,14 @@ package struct DaemonLauncher: Sendable {
         }
         if let notice = welcome.notice { onNotice(notice) }
         isAccepted = true
-        end.connectionAccepted()
+        // Callers never see a connection to a daemon that is older or does not respond, nor its end.
+        connection.onClose(onClose)
         return connection
     }
+
+    /// Asks the running daemon, if there is one, to exit, and blocks until it has exited, at most about 20 seconds.
+    /// Throws `ClientError` as `connect` does.
+    package func stopDaemon() throws { _ = try connect(role: .command, stopsDaemon: true) }
 
     /// Connects. If no daemon runs, first creates the installation's folders and starts a daemon. Blocks until the
     /// daemon has responded. Throws `ClientError`.
@@ -148,35 +140,5 @@ package struct DaemonLauncher: Sendable {
             let message = reason.isEmpty ? "exit code \(result.status); see \(paths.log)" : reason
             throw ClientError(.unreachable, "the daemon did not start: \(message)")
         }
-    }
-}
-
-/// The end of a connection, reported only if the connection was accepted. Callers never see a connection to a daemon
-/// that is older or does not respond, and so must not see its end. Thread-safe.
-private final class ConnectionEnd: Sendable {
-    private struct State {
-        var isAccepted = false
-        var isClosed = false
-    }
-
-    private let state = Mutex(State())
-    private let onClose: @Sendable () -> Void
-
-    init(_ onClose: @escaping @Sendable () -> Void) { self.onClose = onClose }
-
-    func connectionAccepted() {
-        let isClosed = state.withLock { state in
-            state.isAccepted = true
-            return state.isClosed
-        }
-        if isClosed { onClose() }
-    }
-
-    func connectionClosed() {
-        let isAccepted = state.withLock { state in
-            state.isClosed = true
-            return state.isAccepted
-        }
-        if isAccepted { onClose() }
     }
 }

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// One message on the socket: a length, a kind, the number of its request, and a payload.
 ///
 /// Wire format: payload length (4 bytes, little-endian), kind (1), number (4), payload. The payloads of `open`, `read`,
@@ -134,5 +136,22 @@ struct WireReader {
         guard let count = uint32(), bytes.count >= Int(count) else { return nil }
         defer { bytes = bytes.dropFirst(Int(count)) }
         return bytes.prefix(Int(count))
+    }
+}
+
+/// The encoding of JSON payloads.
+package enum WireJSON {
+    /// Encodes a message.
+    package static func encode<Value: Encodable>(_ value: Value) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        // The messages are plain values with finite numbers and text keys, so encoding cannot fail.
+        guard let data = try? encoder.encode(value) else { return Array("null".utf8) }
+        return [UInt8](data)
+    }
+
+    /// Decodes a message; `nil` if it is malformed.
+    package static func decode<Value: Decodable>(_ type: Value.Type, _ payload: [UInt8]) -> Value? {
+        try? JSONDecoder().decode(type, from: Data(payload))
     }
 }

@@ -61,14 +61,9 @@ extension Assets {
         for try await event in engine.data(for: request) {
             switch event {
             case .head(let head):
-                switch head.status {
-                case 200:
-                    playlist = StreamPlaylist(
-                        base: head.url ?? episode.url, reach: configuration.transfers.network.reach, space: head.space)
-                case 401, 403: throw TransferError(.refused, "the server answered \(head.status)")
-                case 404, 410: throw TransferError(.missing, "the server answered \(head.status)")
-                default: throw TransferError(.failed, "the server answered \(head.status)")
-                }
+                guard head.status == 200 else { throw Self.error(ofStatus: head.status) }
+                playlist = StreamPlaylist(
+                    base: head.url ?? episode.url, reach: configuration.transfers.network.reach, space: head.space)
             case .bytes(let bytes): try playlist?.append(bytes)
             }
         }

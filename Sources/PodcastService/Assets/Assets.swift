@@ -108,24 +108,18 @@ final class Assets: ServicePart {
     private func tidy(keeping kept: String? = nil) {
         if isTidying { return }
         isTidying = true
-        startTask { [self] in
-            await driver.underWay {
-                let (totals, removed) = await store.tidy(keeping: kept)
-                self.totals = totals
-                isTidying = false
-                if removed.isEmpty { return }
-                do {
-                    let shows = removed.compactMap { name -> ShowID? in
-                        let parts = name.split(separator: "-")
-                        return parts.first.map(String.init) == AssetKind.cover.rawValue
-                            ? parts.last.flatMap { Int64($0) }.map { ShowID($0) } : nil
-                    }
-                    try library.forgetCovers(of: shows, now: now())
-                } catch {
-                    log.error("\(error)")
-                }
-                driver.report(.changedText)
+        driver.startWork { [self] in
+            let (totals, removed) = await store.tidy(keeping: kept)
+            self.totals = totals
+            isTidying = false
+            if removed.isEmpty { return }
+            driver.report(.changedText)
+            let shows = removed.compactMap { name -> ShowID? in
+                let parts = name.split(separator: "-")
+                return parts.first.map(String.init) == AssetKind.cover.rawValue
+                    ? parts.last.flatMap { Int64($0) }.map { ShowID($0) } : nil
             }
+            try library.forgetCovers(of: shows, now: now())
         }
     }
 
@@ -239,6 +233,16 @@ final class Assets: ServicePart {
         return request
     }
 
+    static func error(ofStatus status: Int) -> TransferError {
+        let code: TransferError.Code =
+            switch status {
+            case 401, 403: .refused
+            case 404, 410: .missing
+            default: .failed
+            }
+        return TransferError(code, "the server answered \(status)")
+    }
+
     func record(_ failure: Failure, of name: String, url: String) {
         // Remove expired entries only once there are a thousand failures.
         if failures.count >= 1_000 { failures = failures.filter { $0.value.until > uptime } }
@@ -281,13 +285,9 @@ final class Assets: ServicePart {
             try store.write(known, of: name)
             return (known, false)
         }
-        switch head.status {
-        case 200: break
-        case 401, 403: throw TransferError(.refused, "the server answered \(head.status)")
-        case 404, 410: throw TransferError(.missing, "the server answered \(head.status)")
-        case 429, 500...:
-            throw ServerFailure(error: TransferError(.failed, "the server answered \(head.status)"))
-        default: throw TransferError(.failed, "the server answered \(head.status)")
+        if head.status != 200 {
+            let error = Self.error(ofStatus: head.status)
+            throw head.status == 429 || head.status >= 500 ? ServerFailure(error: error) : error
         }
         record.imageExtension = AssetContent.imageExtension(beginning)
         guard AssetContent.fits(kind, beginning) else {

@@ -25,7 +25,7 @@ enum CatalogueAnswer {
     ) throws(CatalogueError) -> [[String: Any]] {
         func failure(_ message: String) -> CatalogueError { CatalogueError(catalogue: catalogue, message: message) }
         guard body.count <= largest else { throw failure("the answer is larger than \(largest >> 20) MiB") }
-        let document = (try? JSONSerialization.jsonObject(with: Data(withoutByteOrderMark(body)))) as? [String: Any]
+        let document = (try? JSONSerialization.jsonObject(with: Data(DocumentStart.text(body)))) as? [String: Any]
         guard head.status == 200 else {
             let says = (document?[errorKey] as? String).flatMap(FoundShow.line).map { ": \($0.prefix(200))" }
             throw failure(explain(head.status) + (says ?? ""))
@@ -56,11 +56,6 @@ enum CatalogueAnswer {
         case 500...599: says + "; try again later"
         default: says
         }
-    }
-
-    /// Removes a byte order mark. RFC 8259 §8.1 lets a parser accept a document that begins with one.
-    private static func withoutByteOrderMark(_ body: [UInt8]) -> ArraySlice<UInt8> {
-        body.starts(with: [0xEF, 0xBB, 0xBF]) ? body.dropFirst(3) : body[...]
     }
 
     /// Returns a whole number, which may be written as text. Rounds a JSON number with a fraction. Returns 1 for

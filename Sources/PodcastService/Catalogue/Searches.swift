@@ -41,7 +41,7 @@ final class Searches: ServicePart {
         let subscribed = try subscriptions()
         return shows.map { show in
             var show = show
-            show.subscribed = subscribed[Self.key(show.url)]?.name
+            show.subscribed = subscribed[WebAddress.key(show.url)]?.name
             return show
         }
     }
@@ -50,12 +50,10 @@ final class Searches: ServicePart {
     private func subscriptions() throws -> [String: Podcast] {
         var result: [String: Podcast] = [:]
         for podcast in try library.podcasts() {
-            for url in [podcast.finalURL, podcast.url] { if let url { result[Self.key(url)] = podcast } }
+            for url in [podcast.finalURL, podcast.url] { if let url { result[WebAddress.key(url)] = podcast } }
         }
         return result
     }
-
-    private static func key(_ url: String) -> String { WebAddress.key(url) }
 
     /// Returns the results of all catalogues, and one message per catalogue that failed.
     ///
@@ -162,7 +160,7 @@ final class Searches: ServicePart {
     /// Returns the address space (public, local or loopback) of the catalogue whose cached results contain this feed.
     /// Returns the most public one if there are several, and `nil` if there is none.
     func catalogueSpace(of url: String) -> AddressSpace? {
-        let key = Self.key(url)
-        return cache.space { Self.key($0.url) == key }
+        let key = WebAddress.key(url)
+        return cache.space { WebAddress.key($0.url) == key }
     }
 }

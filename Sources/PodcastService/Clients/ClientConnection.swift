@@ -68,7 +68,8 @@ final class ClientConnection: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends a frame, or queues it if the socket is full. Disconnects a client whose backlog is too large.
+    /// Sends a frame, or queues it if the socket is full. Disconnects a client whose backlog is too large. After an
+    /// error, epoll reports the end of the connection.
     func send(_ frame: Frame) {
         let bytes = frame.bytes
         let isBehind = state.withLock { state in
@@ -78,7 +79,7 @@ final class ClientConnection: Sendable {
                 if state.backlog.count > Self.largestBacklog { shutdown(descriptor, Int32(SHUT_RDWR)) }
                 return false
             }
-            let sent = Self.write(bytes[...], to: descriptor)
+            let sent = bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
             state.backlog = Array(bytes[sent...])
             return !state.backlog.isEmpty
         }
@@ -98,7 +99,7 @@ final class ClientConnection: Sendable {
     /// Sends the backlog, as far as the socket accepts it.
     func flush() {
         state.withLock { state in
-            let sent = Self.write(state.backlog[...], to: descriptor)
+            let sent = state.backlog.withUnsafeBytes { sendAll($0, to: descriptor) }
             state.backlog.removeFirst(sent)
         }
     }
@@ -130,11 +131,5 @@ final class ClientConnection: Sendable {
             return state.commands == Self.mostCommands - 1
         }
         if hasRoom { interestChanged(self) }
-    }
-
-    /// Writes bytes without blocking, and returns the number that the socket has accepted. After an error, epoll
-    /// reports the end of the connection.
-    private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int {
-        bytes.withUnsafeBytes { sendAll($0, to: descriptor) }
     }
 }

@@ -62,34 +62,42 @@ extension PodcastService {
         if let opened { engine.close(MediaID(opened)) }
     }
 
-    /// Registers a request before the engine is called, because its result may arrive at once.
-    private nonisolated func registerWait(_ number: UInt32, _ episode: EpisodeID, for client: ClientConnection) {
-        client.state.withLock { $0.waits[number] = ClientConnection.Wait(episode: episode) }
+    /// Registers a request, passes it to the engine, and handles the result.
+    ///
+    /// - Parameters:
+    ///   - isVerified: whether the cached file has already been verified completely. If it has to be, the request is
+    ///     repeated afterwards, if the client still waits.
+    ///   - start: calls the engine, and returns its identifier for the request.
+    private nonisolated func request(
+        _ number: UInt32, _ episode: EpisodeID, for client: ClientConnection, isVerified: Bool = false,
+        start: @escaping @Sendable (@escaping TransferEngine.Answer) -> Int64, reply: @escaping TransferEngine.Answer
+    ) {
+        // The result may arrive at once.
+        if !isVerified { client.state.withLock { $0.waits[number] = ClientConnection.Wait(episode: episode) } }
+        let requestID = start { [self] result in
+            guard case .failure(let error) = result, error.code == .unverified, !isVerified else {
+                return reply(result)
+            }
+            startTask { [self] in
+                await verifier.verify(episode)
+                guard client.state.withLock({ $0.waits[number] != nil && !$0.isClosed }) else { return }
+                request(number, episode, for: client, isVerified: true, start: start, reply: reply)
+            }
+        }
+        client.state.withLock { $0.waits[number]?.requestID = requestID }
     }
 
     private nonisolated func read(_ frame: Frame, from client: ClientConnection) {
-        guard let request = ReadRequest(payload: frame.payload) else {
-            client.send(Failure(message: "malformed read"), number: frame.number)
-            return
+        let number = frame.number
+        guard let read = ReadRequest(payload: frame.payload) else {
+            return client.send(Failure(message: "malformed read"), number: number)
         }
-        registerWait(frame.number, request.episode, for: client)
-        if request.kind == .probe { recordProbe(of: request.episode) }
-        read(request, number: frame.number, for: client, isVerified: false)
-    }
-
-    /// - Parameter isVerified: whether the cached file has already been verified completely.
-    private nonisolated func read(
-        _ request: ReadRequest, number: UInt32, for client: ClientConnection, isVerified: Bool
-    ) {
-        let requestID = engine.read(
-            MediaID(request.episode), range: request.range, generation: request.generation,
-            as: request.kind, takesHead: request.takesHead, load: driver.loader(request.episode)
-        ) { [self] result in
-            if case .failure(let error) = result, error.code == .unverified, !isVerified {
-                return verify(request.episode, for: number, of: client) { [self] in
-                    read(request, number: number, for: client, isVerified: true)
-                }
-            }
+        if read.kind == .probe { recordProbe(of: read.episode) }
+        request(number, read.episode, for: client) { [self] reply in
+            engine.read(
+                MediaID(read.episode), range: read.range, generation: read.generation, as: read.kind,
+                takesHead: read.takesHead, load: driver.loader(read.episode), answer: reply)
+        } reply: { [self] result in
             client.state.withLock { _ = $0.waits.removeValue(forKey: number) }
             switch result {
             case .success(let grant):
@@ -102,44 +110,22 @@ extension PodcastService {
                 driver.events.enqueue(.marker { client.send(error.failure, number: number) })
             }
         }
-        client.state.withLock { $0.waits[number]?.requestID = requestID }
-    }
-
-    /// Verifies the episode's file, then runs `next` if the client still waits.
-    private nonisolated func verify(
-        _ episode: EpisodeID, for number: UInt32, of client: ClientConnection, then next: @escaping @Sendable () -> Void
-    ) {
-        startTask { [self] in
-            await verifier.verify(episode)
-            if client.state.withLock({ $0.waits[number] != nil && !$0.isClosed }) { next() }
-        }
     }
 
     private nonisolated func open(_ frame: Frame, from client: ClientConnection) {
-        guard let request = OpenRequest(payload: frame.payload) else {
-            client.send(Failure(message: "malformed open"), number: frame.number)
-            return
+        let number = frame.number
+        guard let open = OpenRequest(payload: frame.payload) else {
+            return client.send(Failure(message: "malformed open"), number: number)
         }
-        registerWait(frame.number, request.episode, for: client)
-        if request.kind == .probe { recordProbe(of: request.episode) }
-        open(request, number: frame.number, for: client, isVerified: false)
-    }
-
-    private nonisolated func open(
-        _ request: OpenRequest, number: UInt32, for client: ClientConnection, isVerified: Bool
-    ) {
-        let episode = request.episode
-        let requestID = engine.open(MediaID(episode), as: request.kind, load: driver.loader(episode)) { [self] result in
-            if case .failure(let error) = result, error.code == .unverified, !isVerified {
-                return verify(episode, for: number, of: client) { [self] in
-                    open(request, number: number, for: client, isVerified: true)
-                }
-            }
+        let episode = open.episode
+        if open.kind == .probe { recordProbe(of: episode) }
+        request(number, episode, for: client) { [self] reply in
+            engine.open(MediaID(episode), as: open.kind, load: driver.loader(episode), answer: reply)
+        } reply: { [self] result in
             if case .success(let grant) = result, !grant.isNewGeneration {
                 // Reply at once, because the grant contains everything that the client needs of what the preceding
                 // events will write to the library.
                 replyToOpen(episode, result, number: number, to: client)
-                if request.kind == .player { driver.events.enqueue(.opened(episode)) }
             } else {
                 // Reply after the preceding events are recorded, because the file's name leads to a new inode only
                 // once the library has the new generation.
@@ -147,10 +133,9 @@ extension PodcastService {
                     .marker { [weak self] in
                         self?.replyToOpen(episode, result, number: number, to: client)
                     })
-                if case .success = result, request.kind == .player { driver.events.enqueue(.opened(episode)) }
             }
+            if case .success = result, open.kind == .player { driver.events.enqueue(.opened(episode)) }
         }
-        client.state.withLock { $0.waits[number]?.requestID = requestID }
     }
 
     private nonisolated func replyToOpen(

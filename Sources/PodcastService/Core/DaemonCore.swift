@@ -64,14 +64,16 @@ struct DaemonCore: Sendable {
     func waitingOpens(at now: Moment) -> [TaskInfo] {
         tasks.openings.sorted { $0.key < $1.key }.map { media, opening in
             var info = TaskInfo(
-                id: 0, kind: .download, path: "", episode: media.episode, state: .queued, received: 0, expected: nil,
-                rate: nil, error: opening.error, started: now.seconds)
+                id: 0, kind: .download, path: "", episode: media.episode, state: .queued, error: opening.error,
+                started: now.seconds)
             info.nextTry = opening.nextTry?.seconds
             return info
         }
     }
 
-    func info(of media: MediaID) -> TaskInfo? { tasks.info(of: media, waiting: space.waiting) }
+    func info(of media: MediaID) -> TaskInfo? {
+        tasks.downloads[media].map { $0.info(waitsForSpace: space.waiting[media] != nil) }
+    }
 
     // MARK: Inputs
 

@@ -31,39 +31,6 @@ struct FeedDocuments: Sendable {
         return Int64(status.st_mtim.tv_sec)
     }
 
-    /// Returns the shows that have a document, and when each was received.
-    func received() -> [ShowID: Int64] {
-        guard let listing = opendir(folder) else { return [:] }
-        defer { closedir(listing) }
-        var documents: [ShowID: Int64] = [:]
-        var facts: Set<ShowID> = []
-        while let entry = readdir(listing) {
-            // An entry ends after its name (d_reclen), often before the end of the declared array `d_name`. So the
-            // array must not be copied.
-            let name = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name) ?? 0)
-                .assumingMemoryBound(to: UInt8.self)
-            var id: Int64 = 0
-            var end = 0
-            // A number of 18 digits fits in an `Int64`.
-            while end < 18, (0x30...0x39).contains(name[end]) {
-                id = id * 10 + Int64(name[end] - 0x30)
-                end += 1
-            }
-            guard end > 0, name[end] == UInt8(ascii: ".") else { continue }
-            switch String(cString: name + end + 1) {
-            case "xml":
-                var status = stat()
-                if fstatat(dirfd(listing), UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), &status, 0) == 0
-                {
-                    documents[ShowID(id)] = Int64(status.st_mtim.tv_sec)
-                }
-            case "json": facts.insert(ShowID(id))
-            default: break
-            }
-        }
-        return documents.filter { facts.contains($0.key) }
-    }
-
     /// Replaces both files of a show: the document, and the parser's result with the redirects.
     ///
     /// - Throws: `POSIXError` if a file cannot be written. The other one may have been replaced already.

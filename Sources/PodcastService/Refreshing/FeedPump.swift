@@ -46,8 +46,7 @@ final class FeedPump: Sendable {
             self.job = job
             feedRequest = job.feedRequest
             task = TaskInfo(
-                id: number, kind: .refresh, path: job.show.name, episode: nil, state: .running,
-                received: 0, expected: nil, rate: nil, error: nil, started: now)
+                id: number, kind: .refresh, path: job.show.name, state: .running, started: now)
         }
     }
 

@@ -113,7 +113,8 @@ extension Refresher {
             response.nextRefresh = nextRefresh(RefreshFacts(head: found.head, feed: first))
             response.isWhole = paged.feed.isWhole
             response.updateInterval = first.updateInterval.map(Int64.init)
-            async let kept: Void = storeDocumentConcurrently(of: found, for: podcast.id)
+            // Concurrently with inserting the rows.
+            async let kept: Void = storeDocument(of: found, for: podcast.id)
             do {
                 result.added = try await merge(paged.feed, into: podcast, response)
             } catch LibraryError.noSuchPodcast(let id) {
@@ -142,8 +143,8 @@ extension Refresher {
         "the feed has ended (the server answered 410): its episodes stay, and podfs fetches it again only when "
         + "podfs refresh asks for it"
 
-    /// Stores the fetched document of a show. A failure is logged and does not fail the refresh.
-    nonisolated func storeDocument(of found: FeedFetcher.Retrieved, for podcast: ShowID) {
+    /// Stores the fetched document of a show, outside the actor. A failure is logged and does not fail the refresh.
+    @concurrent nonisolated func storeDocument(of found: FeedFetcher.Retrieved, for podcast: ShowID) async {
         guard let document = found.document, let feed = found.feed else { return }
         do {
             try documents.store(document, feed: feed, redirects: found.chain.hops, of: podcast)
@@ -165,11 +166,6 @@ extension Refresher {
         if let trouble { try announce(trouble, of: podcast.id) }
         announceTroubles()
     }
-
-    /// Calls `storeDocument` outside the actor, concurrently with inserting the rows.
-    @concurrent private nonisolated func storeDocumentConcurrently(
-        of found: FeedFetcher.Retrieved, for podcast: ShowID
-    ) async { storeDocument(of: found, for: podcast) }
 
     /// Merges a feed into its show in the library, sends changed addresses to the engine, and runs the hook for each
     /// new episode.
@@ -230,20 +226,14 @@ extension Refresher {
     /// Refreshes the show of an episode whose address the server refused, because the feed may have a newer address.
     /// Then passes the episode's addresses to the engine. Runs in the background.
     func renewAddress(of episode: EpisodeID) {
-        startTask { [self] in
-            await driver.underWay {
-                var locations: [DownloadSource.Location] = []
-                do {
-                    if let row = try library.episode(id: episode),
-                        let show = try library.refreshSubject(of: row.podcast, evenFound: true)
-                    {
-                        _ = await refresh([show], .schedule)
-                        locations = try self.locations(of: episode)
-                    }
-                } catch {
-                    log.error("\(error)")
-                }
-                engine.renew(MediaID(episode), locations)
+        driver.startWork { [self] in
+            var locations: [DownloadSource.Location] = []
+            defer { engine.renew(MediaID(episode), locations) }
+            if let row = try library.episode(id: episode),
+                let show = try library.refreshSubject(of: row.podcast, evenFound: true)
+            {
+                _ = await refresh([show], .schedule)
+                locations = try self.locations(of: episode)
             }
         }
     }

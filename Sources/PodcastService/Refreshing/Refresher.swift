@@ -96,8 +96,8 @@ final class Refresher: ServicePart {
         if ids.isEmpty {
             // A show that has crashed the daemon twice is refreshed only when it is named.
             shows.removeAll { show in
-                guard let reason = reasonToSkip(show) else { return false }
-                skipped.append(RefreshResult(name: show.name, added: 0, error: reason))
+                guard let entry = context.work.skipped(.refresh(show.id), now: now()) else { return false }
+                skipped.append(RefreshResult(name: show.name, added: 0, error: entry.explanation))
                 return true
             }
         }
@@ -147,11 +147,6 @@ final class Refresher: ServicePart {
         }
     }
 
-    /// Returns the reason why a show is skipped for now, unless a person names it; `nil` if it is not skipped.
-    private func reasonToSkip(_ show: RefreshSubject) -> String? {
-        context.work.skipped(WorkItem.refresh(show.id), now: now())?.explanation
-    }
-
     /// Postpones due refreshes that are being skipped, so that upkeep (the daemon's scheduled work) does not select
     /// them again at once.
     private func postponeSkipped(_ due: [RefreshSubject]) throws {
@@ -175,10 +170,9 @@ final class Refresher: ServicePart {
             if groups[host] == nil { hosts.append(host) }
             groups[host, default: []].append(show)
         }
-        let received = shows.count > Self.fewShows ? documents.received() : nil
         for host in hosts {
             for show in groups[host] ?? [] where filter(show, host) {
-                let document = received.map { $0[show.id] } ?? documents.received(show.id)
+                let document = documents.received(show.id)
                 feeds.enqueue(
                     FeedPump.Job(
                         show: show, credentials: credentials(of: show.id, show.access), hasDocument: document != nil,
@@ -200,9 +194,6 @@ final class Refresher: ServicePart {
 
     /// Maximum age of a document for which a delta is requested.
     private static let wholeInterval = Duration.seconds(7 * 86_400)
-
-    /// Maximum number of shows for which checking each document is faster than listing the folder.
-    private static let fewShows = 8
 
     /// The time at which the next refresh may start: a show is due and `recordingBackoff` has ended, or the pause of a
     /// host with queued feeds ends. `nil` if there is no such time.

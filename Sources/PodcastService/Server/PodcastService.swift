@@ -39,7 +39,7 @@ final class PodcastService: ServicePart {
     nonisolated let notice: Mutex<String?>
     /// The episodes that probes (programs that read only headers and tags) have opened or read since the start.
     private nonisolated let probed = Mutex<Set<EpisodeID>>([])
-    private let onIdle: @Sendable () -> Void
+    let onIdle: @Sendable () -> Void
 
     /// - Parameters:
     ///   - recovery: how a damaged or missing library was replaced; `nil` if the library was intact.
@@ -82,7 +82,7 @@ final class PodcastService: ServicePart {
     /// Starts the service: reconciles cache and library, restores lost subscriptions, continues the downloads and
     /// uploads of the previous daemon, and begins scheduled work.
     func start() throws {
-        driver.owner = self
+        driver.service = self
         try verifier.reconcile()
         if let recovery {
             log.error("\(recovery.notice)")
@@ -156,14 +156,11 @@ final class PodcastService: ServicePart {
         }
         for entry in skipped { log.error("\(entry.explanation)") }
     }
-
-    /// Deletes each show that was found by a search and has been unused for a day; see `FoundShows.purge(at:)`.
-    ///
-    /// - Parameter moment: the current time, in seconds since 1970.
-    func purgeEphemeral(at moment: Int64) { found.purge(at: moment) }
 }
 
-extension PodcastService: CoreDriver.Owner {
+// What `CoreDriver` needs of the other parts.
+extension PodcastService {
+    /// The due times of chores, the work that the daemon starts by itself.
     var schedule: [Chore: WallTime] {
         var moments: [Chore: WallTime] = [:]
         moments[.backUp] = refresher.copies.next
@@ -176,11 +173,10 @@ extension PodcastService: CoreDriver.Owner {
         return moments
     }
 
-    var isFetching: Bool { refresher.isFetching }
-
+    /// Starts a chore that is due.
     func perform(_ chore: Chore) {
         switch chore {
-        case .backUp: startTask { [self] in await driver.underWay { await refresher.copies.backUp() } }
+        case .backUp: driver.startWork { [copies = refresher.copies] in await copies.backUp() }
         case .refresh: refresher.refreshDue()
         case .synchronize: sync.runIfDue()
         case .upload: uploads.beginPending()
@@ -196,10 +192,7 @@ extension PodcastService: CoreDriver.Owner {
         }
     }
 
-    func process(_ event: UploadEvent, _ batch: inout CoreDriver.Batch) throws { try uploads.process(event, &batch) }
-
-    func renewAddress(of episode: EpisodeID) { refresher.renewAddress(of: episode) }
-
+    /// Handles a disconnected client that had these episodes open.
     func clientDisconnected(_ client: ClientID, closing episodes: Set<EpisodeID>) {
         sync.clientDisconnected(client)
         driver.report(.disconnected(client))
@@ -207,24 +200,9 @@ extension PodcastService: CoreDriver.Owner {
         if !episodes.isEmpty { mover.request() }
     }
 
-    func completedFiles() { chapters.start() }
-
+    /// Handles the close of an episode.
     func closed(_ episode: EpisodeID) {
         found.closed(episode)
         mover.request()
     }
-
-    func abandon(_ media: MediaID, isEphemeral: Bool) {
-        startTask { [self] in
-            await driver.underWay {
-                do {
-                    try await tasks.abandon(media.episode, isEphemeral: isEphemeral)
-                } catch {
-                    log.error("\(error)")
-                }
-            }
-        }
-    }
-
-    func exit() { onIdle() }
 }

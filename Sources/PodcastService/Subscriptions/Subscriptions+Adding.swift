@@ -112,7 +112,7 @@ extension Subscriptions {
             ArrivingShow(
                 url: arrival.url, feed: arrival.feed, name: name, response: arrival.response, now: now(),
                 fromServer: server, givenURL: given, reach: arrival.reach))
-        refresher.storeDocument(of: arrival.found, for: result.podcast.id)
+        await refresher.storeDocument(of: arrival.found, for: result.podcast.id)
         return result
     }
 
@@ -130,7 +130,7 @@ extension Subscriptions {
         tidier.rhythms[podcast.id] = nil
         let result = try await library.mergeConcurrently(
             arrival.feed, into: podcast.id, arrival.response, template: nameTemplate(of: podcast.id), now: now())
-        refresher.storeDocument(of: arrival.found, for: podcast.id)
+        await refresher.storeDocument(of: arrival.found, for: podcast.id)
         driver.changed(podcast: podcast.id, name: podcast.name)
         copies.subscriptionsChanged()
         log.info("replaced the credentials of \(podcast.name)")

@@ -58,7 +58,8 @@ extension Subscriptions {
             result = Result {
                 // A fetch that failed because it was cancelled says nothing about the show.
                 try Task.checkCancellation()
-                return try handle(failure, item, address, server)
+                if failure.hasNoMedia || failure.isGone { return .refused(error: failure.message) }
+                return try subscribeUnfetched(item, address, failure, server)
             }
         } catch {
             result = .failure(error)
@@ -100,16 +101,8 @@ extension Subscriptions {
         }
     }
 
-    /// Handles a failed fetch. Subscribes to the show without episodes, so that the import does not omit a show only
-    /// because its server is unavailable. A feed that has no audio or video files, or is gone for good, is refused.
-    private func handle(
-        _ failure: FetchFailure, _ item: ImportItem, _ address: PrivateAddress, _ server: ListingServer?
-    ) throws -> ImportResult {
-        if failure.hasNoMedia || failure.isGone { return .refused(error: failure.message) }
-        return try subscribeUnfetched(item, address, failure, server)
-    }
-
-    /// Subscribes to a show whose feed cannot be fetched now.
+    /// Subscribes to a show without episodes, since its feed cannot be fetched now: the import does not omit a show
+    /// only because its server is unavailable.
     private func subscribeUnfetched(
         _ item: ImportItem, _ address: PrivateAddress, _ failure: FetchFailure, _ server: ListingServer?
     ) throws -> ImportResult {
@@ -204,8 +197,6 @@ extension Subscriptions {
         let count = "\(added.count) show\(added.count == 1 ? " is" : "s are")"
         log.warning("\(count) subscribed to again from \(path)")
         if !isRecovering { notify("the library was empty: \(count) subscribed to again from \(path)") }
-        startTask { [self] in
-            await driver.underWay { _ = try? await refresher.refresh(added) }
-        }
+        driver.startWork { [self] in _ = try await refresher.refresh(added) }
     }
 }

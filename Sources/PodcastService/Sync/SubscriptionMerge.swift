@@ -58,7 +58,7 @@ struct SubscriptionMerge: Sendable, Equatable {
                 continue
             }
             if net == false { obsoleteChanges += pending }
-            if let show, shows.isSubscribed(show) {
+            if let show, shows.subscribed.contains(show) {
                 feedsToRecord.append(ServerFeed(url: url, subscribed: true, podcast: show))
                 continue
             }
@@ -86,7 +86,7 @@ struct SubscriptionMerge: Sendable, Equatable {
             feedsToRecord.append(ServerFeed(url: url, subscribed: false, podcast: show))
             guard let show else { continue }
             if Self.net(pending) == false { obsoleteChanges += pending }
-            guard pending.isEmpty, shows.isSubscribed(show) else { continue }
+            guard pending.isEmpty, shows.subscribed.contains(show) else { continue }
             // The show stays if the server still lists it under another address.
             let own = after[url] == true ? 1 : 0
             if addresses[show, default: 0] - own <= 0 { removed[show] = url }
@@ -127,23 +127,19 @@ struct SubscriptionMerge: Sendable, Equatable {
             self.podcastOf = podcastOf
             subscribed = Set(state.local.map(\.podcast))
             byKey = Dictionary(
-                state.local.map { (Shows.key($0.url), $0.podcast) }, uniquingKeysWith: { first, _ in first })
+                state.local.map { (WebAddress.key($0.url), $0.podcast) }, uniquingKeysWith: { first, _ in first })
             pendingByShow = Dictionary(grouping: state.pending, by: \.podcast)
-            pendingByKey = Dictionary(grouping: state.pending) { Shows.key($0.url) }
+            pendingByKey = Dictionary(grouping: state.pending) { WebAddress.key($0.url) }
         }
-
-        static func key(_ url: String) -> String { WebAddress.key(url) }
-
-        func isSubscribed(_ podcast: ShowID) -> Bool { subscribed.contains(podcast) }
 
         func show(_ url: String) -> ShowID? {
             if let known = podcastOf[url], subscribed.contains(known) { return known }
-            return byKey[Shows.key(url)] ?? podcastOf[url] ?? pendingByKey[Shows.key(url)]?.first?.podcast
+            return byKey[WebAddress.key(url)] ?? podcastOf[url] ?? pendingByKey[WebAddress.key(url)]?.first?.podcast
         }
 
         func pending(_ show: ShowID?, _ url: String) -> [PendingSubscription] {
             let ofShow = show.flatMap { pendingByShow[$0] } ?? []
-            let ofAddress = pendingByKey[Shows.key(url)] ?? []
+            let ofAddress = pendingByKey[WebAddress.key(url)] ?? []
             return ofShow + ofAddress.filter { !ofShow.contains($0) }
         }
     }

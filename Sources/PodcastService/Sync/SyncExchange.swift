@@ -151,10 +151,10 @@ final class SyncExchange: ServicePart {
         guard driver.core.mayRunByItself, running == nil,
             let account = try? library.syncAccount(), !account.isStopped, let next = account.nextSync
         else { return nil }
-        let skipped = context.work.skippedUntil(Self.exchangeItem, now: now())
+        let skipped = context.work.skippedUntil(WorkItem.sync, now: now())
         // Other unattended work may have to finish first (`WorkRecord.turn`). Once it has finished, upkeep reads this
         // property again.
-        guard skipped != nil || !context.work.turn(of: [Self.exchangeItem], now: now()).isEmpty else { return nil }
+        guard skipped != nil || !context.work.turn(of: [.sync], now: now()).isEmpty else { return nil }
         // Rounded up, so that the backoff has ended when the exchange starts.
         let delayed = recordingBackoff.until.map { now() + (max(.zero, $0 - uptime) + .milliseconds(999)).seconds }
         let earliest = max(skipped ?? 0, delayed ?? 0)
@@ -167,11 +167,9 @@ final class SyncExchange: ServicePart {
 
     func runIfDue() {
         guard let due = next, due <= now() else { return }
-        context.work.begin([Self.exchangeItem])
+        context.work.begin([.sync])
         startTask { [self] in await runSync() }
     }
-
-    private static let exchangeItem = WorkItem.sync
 
     // MARK: One exchange
 
@@ -201,7 +199,7 @@ final class SyncExchange: ServicePart {
             // afterwards.
             running = nil
             clients = []
-            context.work.remove([Self.exchangeItem])
+            context.work.remove([.sync])
             return failure
         }
         running = task

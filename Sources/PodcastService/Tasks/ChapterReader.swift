@@ -25,26 +25,22 @@ final class ChapterReader: ServicePart {
     func start() {
         if isReading { return }
         isReading = true
-        startTask { [self] in await driver.underWay { await readAll() } }
+        driver.startWork { [self] in try await readAll() }
     }
 
-    private func readAll() async {
+    private func readAll() async throws {
         defer { isReading = false }
         // A file that cannot be read now is tried again after the next download.
         var tried: Set<String> = []
-        do {
-            while true {
-                let unread = try library.renditionsWithUnreadChapters().filter { tried.insert($0.file).inserted }
-                if unread.isEmpty { return finished() }
-                for rendition in unread {
-                    guard let chapters = await chapters(in: rendition),
-                        try library.record(chapters: chapters, of: rendition, now: now())
-                    else { continue }
-                    driver.changed(episode: rendition.episode)
-                }
+        while true {
+            let unread = try library.renditionsWithUnreadChapters().filter { tried.insert($0.file).inserted }
+            if unread.isEmpty { return finished() }
+            for rendition in unread {
+                guard let chapters = await chapters(in: rendition),
+                    try library.record(chapters: chapters, of: rendition, now: now())
+                else { continue }
+                driver.changed(episode: rendition.episode)
             }
-        } catch {
-            log.error("\(error)")
         }
     }
 

@@ -117,12 +117,12 @@ extension CoreDriver {
             log.warning("\(error.message)")
             let free = (try? DiskSpace(at: FilePath(configuration.paths.cache)))?.free ?? 0
             report(.writeFailed(free: free))
-        case .transfer(.addressRefused(let key, _)): owner?.renewAddress(of: key.episode)
+        case .transfer(.addressRefused(let key, _)): service?.refresher.renewAddress(of: key.episode)
         case .transfer, .opened: write([item])
         case .marker(let work): work()
         case .connected(let client): report(.connected(client))
-        case .disconnected(let client, let episodes): owner?.clientDisconnected(client, closing: episodes)
-        case .closed(let episode): owner?.closed(episode)
+        case .disconnected(let client, let episodes): service?.clientDisconnected(client, closing: episodes)
+        case .closed(let episode): service?.closed(episode)
         }
     }
 
@@ -179,9 +179,9 @@ extension CoreDriver {
                 episode: key.episode, generation: generation, size: facts.size, sha256: facts.sha256,
                 isVerified: facts.isVerified, fileState: checkpoint?.state?.text, now: now())
             try batch.handle(.completed(key, generation: generation, size: facts.size))
-            batch.whenWritten { [owner] in owner?.completedFiles() }
+            batch.whenWritten { [service] in service?.chapters.start() }
         case .failed(let key, let error): try batch.handle(.failed(key, error))
-        case .upload(let event): try owner?.process(event, &batch)
+        case .upload(let event): try service?.uploads.process(event, &batch)
         // `process(_:)` handles these outside a transaction.
         case .storageFull, .addressRefused: break
         }
@@ -231,22 +231,13 @@ extension CoreDriver {
             recordedBytes: snapshot.received)
     }
 
-    /// The path and the size of an episode, to display an open that waits. A waiting open has no task from which they
-    /// could be read.
-    struct OpenFacts {
-        /// `SHOW/EPISODE`.
-        var path: String
-        /// The size in bytes as far as it is known.
-        var estimate: Int64?
-    }
-
-    /// Returns the path and the size of an episode; `nil` if it was removed.
-    func facts(of episode: EpisodeID) -> OpenFacts? {
+    /// Returns the path and the size of an episode as far as it is known, to display an open that waits; `nil` if the
+    /// episode was removed. A waiting open has no task from which they could be read.
+    func facts(of episode: EpisodeID) -> (path: String, estimate: Int64?)? {
         guard let entry = try? library.entry(id: episode), let show = try? library.folder(id: entry.podcast) else {
             return nil
         }
-        return OpenFacts(
-            path: show.name + "/" + entry.name, estimate: entry.sizeSource == .unknown ? nil : entry.size)
+        return (show.name + "/" + entry.name, entry.sizeSource == .unknown ? nil : entry.size)
     }
 
     /// Returns the opens that wait for failing servers, as queued tasks with number 0.
@@ -254,8 +245,7 @@ extension CoreDriver {
         core.waitingOpens(at: moment).compactMap { info in
             guard let facts = info.episode.flatMap(facts(of:)) else { return nil }
             var info = info
-            info.path = facts.path
-            info.estimate = facts.estimate
+            (info.path, info.estimate) = facts
             return info
         }
     }

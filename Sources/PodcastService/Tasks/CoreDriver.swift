@@ -15,29 +15,6 @@ internal import Transfers
 /// fails, the copy is dropped, and neither core nor library has changed.
 @ServiceActor
 final class CoreDriver: ServicePart {
-    /// The driver's interface to the other parts of the service.
-    @ServiceActor protocol Owner: AnyObject {
-        /// The due times of chores, the work that the daemon starts by itself.
-        var schedule: [Chore: WallTime] { get }
-        /// Whether feeds are being fetched, or fetched ones have not been processed.
-        var isFetching: Bool { get }
-        /// Starts a chore that is due.
-        func perform(_ chore: Chore)
-        func process(_ event: UploadEvent, _ batch: inout Batch) throws
-        /// Refreshes the feed of an episode whose address the server refused: the feed may have a newer one.
-        func renewAddress(of episode: EpisodeID)
-        /// Handles a disconnected client that had these episodes open.
-        func clientDisconnected(_ client: ClientID, closing episodes: Set<EpisodeID>)
-        /// Handles the completion of episodes' files.
-        func completedFiles()
-        /// Handles the close of an episode.
-        func closed(_ episode: EpisodeID)
-        /// Cancels a task whose client has disconnected; see `TaskCommands.abandon`.
-        func abandon(_ media: MediaID, isEphemeral: Bool)
-        /// Begins the exit of the daemon.
-        func exit()
-    }
-
     /// The state that loaders read on the engine's thread. A loader is the closure with which the engine loads an
     /// episode's address, file and settings.
     struct EngineView {
@@ -56,7 +33,8 @@ final class CoreDriver: ServicePart {
     /// The state for loaders. Each batch updates `holds`; `setAwaitsSpace` updates `spaceWaits`.
     nonisolated let view = Mutex(EngineView())
     private(set) var core: DaemonCore
-    weak var owner: (any Owner)?
+    /// The other parts of the service.
+    weak var service: PodcastService?
     /// The effects to perform, in order.
     private var effects: [Effect] = []
     /// Whether `perform()` runs; its loop also performs the effects that are added meanwhile.
@@ -173,7 +151,7 @@ final class CoreDriver: ServicePart {
     private func finishBatch() {
         if isRunning {
             let moment = moment
-            effects += core.handle(.fetching(owner?.isFetching ?? false), at: moment)
+            effects += core.handle(.fetching(service?.refresher.isFetching ?? false), at: moment)
             effects += core.finishBatch(at: moment)
         }
         perform()
@@ -238,15 +216,15 @@ final class CoreDriver: ServicePart {
             if reason == nil { log.info("there is space in the cache again: transfers continue") }
             engine.setStorageFull(reason.map(Self.error), allowsRetry: reason?.isWriteRefused ?? false)
         case .allowDiscretionary(let allowed): engine.setDiscretionary(allowed: allowed)
-        case .abandon(let media, let isEphemeral): owner?.abandon(media, isEphemeral: isEphemeral)
+        case .abandon(let media, let isEphemeral): service?.tasks.abandon(media.episode, isEphemeral: isEphemeral)
         case .assessSpace(let isProgress): assessSpace(isProgress: isProgress)
-        case .readSchedule: if let schedule = owner?.schedule { report(.scheduled(schedule)) }
+        case .readSchedule: if let schedule = service?.schedule { report(.scheduled(schedule)) }
         case .readConditions: readConditions()
         case .broadcast(let event): broadcast(event)
         case .runHook(.downloaded(let media)): runHook(configuration.onDownload, episode: media.episode)
         case .runHook(.idle): runHook(configuration.onIdle, episode: nil)
         case .perform(.writeAgain): writeAgain()
-        case .perform(let chore): owner?.perform(chore)
+        case .perform(let chore): service?.perform(chore)
         case .clearFutureSchedules:
             let (refresh, sync) = (configuration.schedule.longestDelay, configuration.sync.longestWait)
             attempt { try library.clearFutureSchedules(now: now(), longestRefresh: refresh, longestSync: sync) }
@@ -255,7 +233,7 @@ final class CoreDriver: ServicePart {
         case .workEnded: configuration.onWork()
         case .leave:
             if core.isIdle { log.info("idle for \(configuration.idleExit.seconds) s: exiting") }
-            owner?.exit()
+            service?.onIdle()
         }
     }
 
@@ -275,7 +253,7 @@ final class CoreDriver: ServicePart {
         if case .state(var report) = event.body, report.path == nil, report.error != nil,
             let facts = report.episode.flatMap(facts(of:))
         {
-            (report.path, report.estimate) = (facts.path, facts.estimate)
+            (report.path, report.estimate) = facts
             event.body = .state(report)
         }
         clients.broadcast(event)
@@ -307,11 +285,24 @@ final class CoreDriver: ServicePart {
         return try await body()
     }
 
+    /// Starts work in the background, and logs the error that it throws. The daemon does not exit before it has
+    /// finished.
+    func startWork(_ body: @escaping @ServiceActor () async throws -> Void) {
+        startTask { [self] in
+            await underWay {
+                do {
+                    try await body()
+                } catch {
+                    log.error("\(error)")
+                }
+            }
+        }
+    }
+
     /// Registers a fetch as a task until `finishFetch`.
     func beginFetch(path: String, kind: TaskInfo.Kind = .refresh) -> TaskID {
         let task = TaskInfo(
-            id: context.newTask(), kind: kind, path: path, episode: nil, state: .running, received: 0, expected: nil,
-            rate: nil, error: nil, started: now())
+            id: context.newTask(), kind: kind, path: path, state: .running, started: now())
         report(.fetchBegan(task))
         return task.id
     }

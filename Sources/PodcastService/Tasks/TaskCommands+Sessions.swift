@@ -131,7 +131,11 @@ extension TaskCommands {
     /// Cancels a task whose client has disconnected, if the task must end with its client. If the client's session was
     /// ephemeral, also removes the episode's cached bytes, unless the episode is pinned. Does neither while a program
     /// has the episode open. Call only if no other client has resumed the task.
-    func abandon(_ episode: EpisodeID, isEphemeral: Bool) async throws {
+    func abandon(_ episode: EpisodeID, isEphemeral: Bool) {
+        driver.startWork { [self] in try await endTask(of: episode, isEphemeral: isEphemeral) }
+    }
+
+    private func endTask(of episode: EpisodeID, isEphemeral: Bool) async throws {
         let isClientBound = downloads[MediaID(episode)]?.session == ClientSession.clientBound
         if driver.clients.openEpisodes.contains(episode) {
             // The task becomes an ordinary download, as if the program's read had started it.

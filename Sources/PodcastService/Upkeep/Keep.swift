@@ -4,7 +4,7 @@ package import PodcastProtocol
 internal import Transfers
 
 /// The setting `keep`, which selects the episodes of a show that stay in the library.
-package enum Keep: Sendable, Equatable {
+package enum Keep: Sendable, Equatable, CustomStringConvertible {
     case all
     /// The newest episodes, up to this number.
     case episodes(Int)
@@ -37,9 +37,7 @@ package enum Keep: Sendable, Equatable {
             }
         }
     }
-}
 
-extension Keep {
     /// Returns whether `other` retains everything that this retains, for any feed and date.
     package func isWithin(_ other: Keep) -> Bool {
         switch (self, other) {
@@ -49,9 +47,7 @@ extension Keep {
         default: false
         }
     }
-}
 
-extension Keep {
     /// A number unique to the value, stored to detect a change.
     var code: Int64 {
         switch self {
@@ -61,9 +57,7 @@ extension Keep {
         case .days(let count): Int64(count) * 2 + 1
         }
     }
-}
 
-extension Keep: CustomStringConvertible {
     /// The spelling used in settings.
     package var description: String {
         switch self {

@@ -35,19 +35,12 @@ final class LibraryCopies: ServicePart {
         isDue = true
         guard writer == nil else { return }
         writer = startTask { [weak self] in
-            while let pause = await self?.writeSubscriptionsCopy().pause {
-                await Timers.sleep(for: pause)
-                if Task.isCancelled { break }
+            while let self, isDue, !Task.isCancelled {
+                let isWritten = await writeSubscriptionsCopy()
+                await Timers.sleep(for: isWritten ? SubscriptionsCopy.pause : SubscriptionsCopy.retryPause)
             }
-            self?.endSubscriptionsWriter()
+            self?.writer = nil
         }
-    }
-
-    private func endSubscriptionsWriter() {
-        writer = nil
-        // If the subscriptions have changed again in the meantime, write the list again; `finishWriting` does so
-        // itself.
-        if isDue, !Task.isCancelled { copySubscriptions() }
     }
 
     /// Writes a pending copy before the daemon exits.
@@ -57,40 +50,24 @@ final class LibraryCopies: ServicePart {
             writer.cancel()
             await writer.value
         }
-        while await writeSubscriptionsCopy() == .written {}
+        while isDue, await writeSubscriptionsCopy() {}
     }
 
-    /// The result of `writeSubscriptionsCopy`.
-    private enum WriteResult {
-        case nothingDue
-        case written
-        /// The copy is still due.
-        case failed
-
-        /// The time to wait before the next attempt; `nil` if nothing is due.
-        var pause: Duration? {
-            switch self {
-            case .nothingDue: nil
-            case .written: SubscriptionsCopy.pause
-            case .failed: SubscriptionsCopy.retryPause
-            }
-        }
-    }
-
-    /// Writes the list if it is due.
-    private func writeSubscriptionsCopy() async -> WriteResult {
-        guard isDue else { return .nothingDue }
+    /// Writes the list.
+    ///
+    /// - Returns: `false` if that fails: it is still due.
+    private func writeSubscriptionsCopy() async -> Bool {
         isDue = false
         do {
             let document = SubscriptionsCopy.document(try library.subscriptions(), credentials)
             let problem = try await Self.replace(configuration.paths.subscriptionsCopy, with: document, now: now())
             if let problem { log.error("\(problem)") }
+            return true
         } catch {
             isDue = true
             log.error("the list of the subscriptions was not copied: \(error)")
-            return .failed
+            return false
         }
-        return .written
     }
 
     /// Replaces the file unless it has this content already. A file that cannot be read or is damaged is renamed first,

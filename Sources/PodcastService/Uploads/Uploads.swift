@@ -37,21 +37,16 @@ final class Uploads: ServicePart {
             var task = RegisteredUpload(row: upload)
             if upload.state == .queued {
                 pending.append(upload)
-                if let reason = reasonToSkip(upload) {
+                // A person can still resume it.
+                if let entry = context.work.skipped(.upload(upload.id), now: now()) {
                     task.snapshot = UploadSnapshot(
                         key: upload.id, state: .suspended, sent: upload.progress.offset, size: upload.size,
-                        error: TransferError(.failed, reason))
+                        error: TransferError(.failed, entry.explanation))
                 }
             }
             driver.report(.uploadRegistered(task))
         }
         beginPending()
-    }
-
-    /// Returns the reason why the daemon does not start an upload by itself for now: earlier daemons crashed during it.
-    /// A person can still resume the upload. `nil` if the daemon may start it.
-    private func reasonToSkip(_ upload: Upload) -> String? {
-        context.work.skipped(WorkItem.upload(upload.id), now: now())?.explanation
     }
 
     /// Starts the pending uploads that may run unattended now; see `WorkJournal.turn`.

@@ -39,10 +39,6 @@ struct TaskRegistry: Sendable {
 
     // MARK: Queries
 
-    func info(of media: MediaID, waiting: [MediaID: StorageShortage]) -> TaskInfo? {
-        downloads[media].map { $0.info(waitsForSpace: waiting[media] != nil) }
-    }
-
     /// Returns whether any task could proceed without a command.
     func hasRunnable(waiting: [MediaID: StorageShortage]) -> Bool {
         downloads.proceeding > 0 && downloads.values.contains { $0.canProceed && waiting[$0.media] == nil }
