@@ -100,7 +100,7 @@ extension Archive {
         _ file: ArchivedFile, known: Set<String>, readsAll: Bool, in folder: OpenFolder, beat: () -> Void
     ) throws -> Comparison {
         var defect = missing
-        do {
+        do throws(Errno) {
             let descriptor = try folder.openFile(file.path)
             defer { try? descriptor.close() }
             let state = try FileState(of: descriptor)
@@ -113,8 +113,9 @@ extension Archive {
                 return .found(path: file.path, state: state.text)
             }
             defect = changed
-        } catch Errno.noSuchFileOrDirectory {
-            // It may have been renamed.
+        } catch {
+            // A missing file may have been renamed.
+            if error != .noSuchFileOrDirectory { throw error }
         }
         let show = file.folder
         guard let names = try? OpenFolder(show, in: folder).names() else { return .defect(defect) }

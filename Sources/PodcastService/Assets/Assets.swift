@@ -287,7 +287,8 @@ final class Assets: ServicePart {
         }
         if head.status != 200 {
             let error = Self.error(ofStatus: head.status)
-            throw head.status == 429 || head.status >= 500 ? ServerFailure(error: error) : error
+            if head.status == 429 || head.status >= 500 { throw ServerFailure(error: error) }
+            throw error
         }
         record.imageExtension = AssetContent.imageExtension(beginning)
         guard AssetContent.fits(kind, beginning) else {
