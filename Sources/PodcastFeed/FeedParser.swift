@@ -1,4 +1,4 @@
-/// An incremental parser of feeds: RSS 2.0, RSS 1.0, Atom and JSON Feed.
+/// An incremental parser of feeds (RSS 2.0, RSS 1.0, Atom and JSON Feed) and of lists of subscriptions (OPML).
 ///
 /// Pass the bytes in pieces of any size, then call ``finish()``. The result depends on the bytes only, not on how they
 /// were split. For XML, memory use is constant apart from the result; JSON is buffered completely before it is parsed.

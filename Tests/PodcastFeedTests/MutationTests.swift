@@ -75,9 +75,9 @@ import Testing
         for _ in 0..<50 {
             var bytes = original
             Self.mutate(&bytes, &dice)
-            let parser = OPMLParser()
+            let parser = FeedParser()
             Self.pieces(of: bytes, &dice) { parser.parse($0) }
-            let inPieces = try? parser.finish()
+            let inPieces = try? parser.finishSubscriptions()
             let whole = try? OPML.parse(bytes)
             #expect(inPieces == whole)
             guard let list = whole else { continue }

@@ -58,13 +58,13 @@ import Testing
         let bytes = try Self.bytes(name)
         let whole = try OPML.parse(bytes)
         for size in [1, 7, 64, 4096] {
-            let parser = OPMLParser()
+            let parser = FeedParser()
             bytes.withUnsafeBytes { all in
                 for start in stride(from: 0, to: all.count, by: size) {
                     parser.parse(UnsafeRawBufferPointer(rebasing: all[start..<min(start + size, all.count)]))
                 }
             }
-            #expect(try parser.finish() == whole, "pieces of \(size) bytes")
+            #expect(try parser.finishSubscriptions() == whole, "pieces of \(size) bytes")
         }
     }
 

@@ -126,7 +126,7 @@ struct ID3Tag {
     }
 
     /// Parses a number of four bytes with seven bits each; `nil` if a high bit is set.
-    private static func syncsafe(_ bytes: ArraySlice<UInt8>) -> Int64? {
+    static func syncsafe(_ bytes: ArraySlice<UInt8>) -> Int64? {
         guard bytes.prefix(4).allSatisfy({ $0 < 0x80 }) else { return nil }
         return bytes.prefix(4).reduce(0) { $0 << 7 | Int64($1) }
     }

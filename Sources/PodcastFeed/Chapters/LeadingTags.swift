@@ -56,10 +56,10 @@ package struct LeadingTags: Sendable {
     /// no tag.
     private static func tagSize(_ bytes: [UInt8]) -> Int64? {
         guard bytes.count >= 10, bytes.starts(with: Array("ID3".utf8)), bytes[3] < 0xFF, bytes[4] < 0xFF,
-            bytes[6..<10].allSatisfy({ $0 < 0x80 })
+            let size = ID3Tag.syncsafe(bytes[6...])
         else { return nil }
         let hasFooter = bytes[3] == 4 && bytes[5] & 0x10 != 0
-        return bytes[6..<10].reduce(0) { $0 << 7 | Int64($1) } + (hasFooter ? 20 : 10)
+        return size + (hasFooter ? 20 : 10)
     }
 
     /// Whether a file without a tag may be MP3: it starts with an audio frame, or with bytes that are neither text nor

@@ -181,6 +181,16 @@ struct UTF8Cleaner {
         }
     }
 
+    /// Returns a whole text without characters that XML does not allow, and with those of Windows-1252 as UTF-8. An
+    /// incomplete character at its end is omitted.
+    static func cleaned(_ text: FeedBytes) -> [UInt8] {
+        var cleaner = UTF8Cleaner()
+        // A byte becomes at most three.
+        var block = Block(size: 3 * text.count + 1)
+        _ = cleaner.clean(UnsafeRawBufferPointer(text), into: &block)
+        return Array(block.contents)
+    }
+
     enum SequenceLength {
         case complete(Int)
         case incomplete

@@ -194,13 +194,7 @@ struct JSONFeed {
     /// so that all formats yield the same characters; `nil` for other values.
     private func bytes(_ value: JSONScanner.Value?, _ limit: Int) -> [UInt8]? {
         guard case .string(let string) = value else { return nil }
-        return string.withUnsafeBufferPointer {
-            let text = UTF8Cleaner.prefix($0, limit)
-            var cleaner = UTF8Cleaner()
-            var block = UTF8Cleaner.Block(size: text.count)
-            _ = cleaner.clean(UnsafeRawBufferPointer(text), into: &block)
-            return Array(block.contents)
-        }
+        return string.withUnsafeBufferPointer { UTF8Cleaner.cleaned(UTF8Cleaner.prefix($0, limit)) }
     }
 
     mutating func url(_ value: JSONScanner.Value?) -> String? {

@@ -151,7 +151,7 @@ struct JSONWriter {
 /// A JSON value whose objects preserve the order of their members.
 ///
 /// Users and scripts compare the output of podfs; the order of a dictionary would change from run to run.
-package enum OrderedJSON: Sendable {
+package enum OrderedJSON: Sendable, JSONWritable {
     case null
     case bool(Bool)
     case int(Int64)
@@ -180,29 +180,23 @@ package enum OrderedJSON: Sendable {
     /// - Parameter pretty: Whether to write one member per line, indented; otherwise everything is on one line.
     package func encoded(pretty: Bool = true) -> [UInt8] {
         var writer = JSONWriter(pretty: pretty)
-        write(to: &writer)
+        writeJSON(to: &writer)
         return writer.drain()
     }
 
-    func write(to writer: inout JSONWriter) {
+    func writeJSON(to writer: inout JSONWriter) {
         switch self {
         case .null: writer.null()
         case .bool(let value): writer.bool(value)
         case .int(let value): writer.int(value)
         case .double(let value): writer.double(value)
         case .string(let value): writer.string(value)
-        case .array(let values):
-            writer.beginArray()
-            for value in values {
-                writer.element()
-                value.write(to: &writer)
-            }
-            writer.endArray()
+        case .array(let values): values.writeJSON(to: &writer)
         case .object(let members):
             writer.beginObject()
             for (name, value) in members {
                 writer.name(escaping: name)
-                value.write(to: &writer)
+                value.writeJSON(to: &writer)
             }
             writer.endObject()
         }

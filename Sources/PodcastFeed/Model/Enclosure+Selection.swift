@@ -35,8 +35,6 @@ extension Enclosure {
         return isOther ? .other : .unknown
     }
 
-    package var isAudioOrVideo: Bool { kind == .media }
-
     /// Whether the type is missing, generic or not a MIME type.
     private static func isVague(_ type: String) -> Bool {
         type.isEmpty || !type.contains("/") || vagueTypes.contains(type)

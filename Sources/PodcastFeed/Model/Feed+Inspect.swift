@@ -43,7 +43,7 @@ package extension Feed {
         writer.beginObject()
         for (name, value) in leading {
             writer.name(escaping: name)
-            value.write(to: &writer)
+            value.writeJSON(to: &writer)
         }
         writer.members(facts)
         writer.name("items")

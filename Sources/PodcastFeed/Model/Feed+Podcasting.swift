@@ -1,7 +1,7 @@
 internal import Platform
 
 /// A person who contributes to a show or an episode (`podcast:person`).
-package struct Person: Sendable, Equatable, Codable {
+package struct Person: Sendable, Equatable, Codable, JSONObject {
     package var name: String
     /// The person's role in lower case; `host` by default, as in the specification.
     package var role: String = "host"
@@ -9,56 +9,70 @@ package struct Person: Sendable, Equatable, Codable {
     package var group: String = "cast"
     package var image: String?
     package var link: String?
+
+    var members: JSONMembers { ["name": name, "role": role, "group": group, "image": image, "link": link] }
 }
 
 /// A web page where listeners can donate or pay (`podcast:funding`).
-package struct Funding: Sendable, Equatable, Codable {
+package struct Funding: Sendable, Equatable, Codable, JSONObject {
     package var url: String
     package var title: String?
+
+    var members: JSONMembers { ["url": url, "title": title] }
 }
 
 /// A short excerpt that advertises an episode (`podcast:soundbite`).
-package struct Soundbite: Sendable, Equatable, Codable {
+package struct Soundbite: Sendable, Equatable, Codable, JSONObject {
     /// Seconds from the episode's start.
     package var start: Double
     /// The duration in seconds.
     package var duration: Double
     package var title: String?
+
+    var members: JSONMembers { ["start": start, "duration": duration, "title": title] }
 }
 
 /// A trailer of a show or a season (`podcast:trailer`).
-package struct Trailer: Sendable, Equatable, Codable {
+package struct Trailer: Sendable, Equatable, Codable, JSONObject {
     package var media: Enclosure
     package var title: String?
     package var published: PublicationDate?
     package var season: Int?
+
+    var members: JSONMembers { ["title": title, "media": media, "published": published, "season": season] }
 }
 
 /// A live stream (`podcast:liveItem`).
-package struct LiveItem: Sendable, Equatable {
+package struct LiveItem: Sendable, Equatable, JSONObject {
     /// `pending`, `live` or `ended`, lower case.
     package var status: String?
     package var start: PublicationDate?
     package var end: PublicationDate?
     /// The element's children, parsed like those of an episode's `item`.
     package var item: Item
+
+    var members: JSONMembers { ["status": status, "start": start, "end": end, "item": item] }
 }
 
 /// Another encoding of an episode (`podcast:alternateEnclosure`), at one or more URLs.
-package struct AlternateEnclosure: Sendable, Equatable {
+package struct AlternateEnclosure: Sendable, Equatable, JSONObject {
     /// One URL of the encoding.
-    package struct Source: Sendable, Equatable {
+    package struct Source: Sendable, Equatable, JSONObject {
         /// The absolute URL, of any scheme, such as `ipfs` or `magnet`.
         package var url: String
         /// The MIME type of the file at this URL if it is not the encoding itself but, for example, a torrent file.
         package var type: String?
+
+        var members: JSONMembers { ["url": url, "type": type] }
     }
 
     /// The hash or signature to verify the file with (`podcast:integrity`).
-    package struct Integrity: Sendable, Equatable {
+    package struct Integrity: Sendable, Equatable, JSONObject {
         /// `sri` (W3C Subresource Integrity) or `pgp-signature`, lower case.
         package var type: String
         package var value: String
+
+        var members: JSONMembers { ["type": type, "value": value] }
     }
 
     /// The MIME type in lower case.
@@ -79,14 +93,20 @@ package struct AlternateEnclosure: Sendable, Equatable {
     package var sources: [Source] = []
     package var integrity: Integrity?
 
-    package init() {}
-
     /// The sources with an http or https URL.
     package var enclosures: [Enclosure] {
         sources.compactMap { source in
             guard WebAddress.isValid(source.url) else { return nil }
             return Enclosure(url: source.url, length: length, type: source.type ?? type)
         }
+    }
+
+    var members: JSONMembers {
+        [
+            "type": type, "length": length, "bit_rate": bitRate, "height": height, "language": language,
+            "title": title, "relation": relation, "codecs": codecs, "default": isDefault, "sources": sources,
+            "integrity": integrity,
+        ]
     }
 }
 

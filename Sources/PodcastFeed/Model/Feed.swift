@@ -82,7 +82,7 @@ package struct Feed: Sendable, Equatable {
 }
 
 /// One item of a feed: an episode.
-package struct Item: Sendable, Equatable {
+package struct Item: Sendable, Equatable, JSONObject {
     package var guid: String?
     package var title: String?
     package var published: PublicationDate?
@@ -129,10 +129,22 @@ package struct Item: Sendable, Equatable {
     package var line = 0
 
     package init() {}
+
+    var members: JSONMembers {
+        [
+            "guid": guid, "title": title, "published": published, "duration": duration, "season": season,
+            "season_name": seasonName, "episode": episode, "episode_display": episodeDisplay,
+            "episode_type": episodeType, "explicit": explicit, "blocked": isBlocked, "link": link,
+            "description": description, "image": image, "author": author, "enclosures": enclosures,
+            "attachments": attachments, "alternates": alternates, "transcripts": transcripts,
+            "chapters_url": chaptersURL, "chapters": chapters, "persons": persons, "soundbites": soundbites,
+            "tags": tags.isEmpty ? nil : tags, "line": line,
+        ]
+    }
 }
 
 /// A media file of an item.
-package struct Enclosure: Sendable, Equatable, Codable {
+package struct Enclosure: Sendable, Equatable, Codable, JSONObject {
     package var url: String
     /// The size in bytes that the feed states; `nil` if it is missing, zero, negative or not a number.
     package var length: Int64?
@@ -144,10 +156,12 @@ package struct Enclosure: Sendable, Equatable, Codable {
         self.length = length
         self.type = type
     }
+
+    var members: JSONMembers { ["url": url, "length": length, "type": type] }
 }
 
 /// A transcript of an item (`podcast:transcript`).
-package struct Transcript: Sendable, Equatable {
+package struct Transcript: Sendable, Equatable, JSONObject {
     package var url: String
     package var type: String?
     package var language: String?
@@ -160,10 +174,12 @@ package struct Transcript: Sendable, Equatable {
         self.language = language
         self.relation = relation
     }
+
+    var members: JSONMembers { ["url": url, "type": type, "language": language, "relation": relation] }
 }
 
 /// A chapter of an episode, from the feed, a file of chapters, the show notes or the media file.
-package struct Chapter: Sendable, Equatable, Codable {
+package struct Chapter: Sendable, Equatable, Codable, JSONObject {
     /// Seconds from the start.
     package var start: Double
     package var title: String?
@@ -177,10 +193,12 @@ package struct Chapter: Sendable, Equatable, Codable {
         self.link = link
         self.image = image
     }
+
+    var members: JSONMembers { ["start": start, "title": title, "link": link, "image": image] }
 }
 
 /// A mistake in the document that the parser has corrected or skipped.
-package struct Diagnostic: Sendable, Equatable {
+package struct Diagnostic: Sendable, Equatable, JSONObject {
     /// The line of the document, from 1; 0 if unknown.
     package var line: Int
     package var message: String
@@ -189,6 +207,8 @@ package struct Diagnostic: Sendable, Equatable {
         self.line = line
         self.message = message
     }
+
+    var members: JSONMembers { ["line": line, "message": message] }
 }
 
 extension Feed {

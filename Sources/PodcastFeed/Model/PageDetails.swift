@@ -8,8 +8,6 @@ package struct ShowDetails: Sendable, Equatable, Codable {
     package var license: License?
     /// `true` if the publisher asks podcast directories not to list the show, otherwise `nil`.
     package var isBlocked: Bool?
-
-    package init() {}
 }
 
 /// The properties of an episode that the generated files of its show contain, other than title, date and notes.
@@ -25,21 +23,14 @@ package struct EpisodeDetails: Sendable, Equatable, Codable {
     package var links: [ContentLink] = []
     /// `true` if the publisher asks podcast directories not to list the episode, otherwise `nil`.
     package var isBlocked: Bool?
-
-    package init() {}
 }
 
 package extension Feed {
     /// The details of the show; `nil` if the feed has none of them.
     var details: ShowDetails? {
-        var details = ShowDetails()
-        details.persons = persons
-        details.funding = funding
-        details.trailers = trailers
-        details.podroll = podroll
-        details.locations = tags.locations
-        details.license = tags.license
-        details.isBlocked = isBlocked ? true : nil
+        let details = ShowDetails(
+            persons: persons, funding: funding, trailers: trailers, podroll: podroll, locations: tags.locations,
+            license: tags.license, isBlocked: isBlocked ? true : nil)
         return details == ShowDetails() ? nil : details
     }
 }
@@ -51,16 +42,11 @@ package extension Item {
             seasonName != nil || episodeDisplay != nil || !persons.isEmpty || !soundbites.isEmpty || !tags.isEmpty
                 || isBlocked
         else { return nil }
-        var details = EpisodeDetails()
-        details.seasonName = seasonName
-        details.episodeDisplay = episodeDisplay
-        details.persons = persons
-        details.soundbites = soundbites
-        details.locations = tags.locations
-        details.license = tags.license
-        details.discussions = tags.socialInteracts.filter { $0.url != nil }
-        details.links = tags.contentLinks
-        details.isBlocked = isBlocked ? true : nil
+        var details = EpisodeDetails(
+            seasonName: seasonName, episodeDisplay: episodeDisplay, persons: persons, soundbites: soundbites,
+            locations: tags.locations, license: tags.license,
+            discussions: tags.socialInteracts.filter { $0.url != nil }, links: tags.contentLinks,
+            isBlocked: isBlocked ? true : nil)
         if details == EpisodeDetails() { return nil }
         details.season = season
         return details

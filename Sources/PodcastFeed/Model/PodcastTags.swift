@@ -1,5 +1,5 @@
 /// The `podcast:` elements that a show and an episode may both have.
-package struct PodcastTags: Sendable, Equatable, Codable {
+package struct PodcastTags: Sendable, Equatable, Codable, JSONObject {
     package var locations: [Location] = []
     package var license: License?
     /// `podcast:txt`: free text for programs, such as proofs of the feed's ownership.
@@ -14,13 +14,19 @@ package struct PodcastTags: Sendable, Equatable, Codable {
     /// References to other feeds and items, such as the songs of a playlist.
     package var remoteItems: [RemoteItem] = []
 
-    package init() {}
-
     package var isEmpty: Bool { self == PodcastTags() }
+
+    var members: JSONMembers {
+        [
+            "locations": locations, "license": license, "texts": texts, "values": values, "images": images,
+            "chats": chats, "social_interacts": socialInteracts, "content_links": contentLinks,
+            "remote_items": remoteItems,
+        ]
+    }
 }
 
 /// A place that a show or an episode is about, or where it is made (`podcast:location`).
-package struct Location: Sendable, Equatable, Codable {
+package struct Location: Sendable, Equatable, Codable, JSONObject {
     package var name: String
     /// `subject` or `creator`, lower case.
     package var relation: String?
@@ -30,23 +36,29 @@ package struct Location: Sendable, Equatable, Codable {
     package var osm: String?
     /// The country code (ISO 3166-1), upper case.
     package var country: String?
+
+    var members: JSONMembers { ["name": name, "relation": relation, "geo": geo, "osm": osm, "country": country] }
 }
 
 /// The terms of use (`podcast:license`).
-package struct License: Sendable, Equatable, Codable {
+package struct License: Sendable, Equatable, Codable, JSONObject {
     /// An SPDX identifier, or a name chosen by the publisher.
     package var name: String
     package var url: String?
+
+    var members: JSONMembers { ["name": name, "url": url] }
 }
 
 /// Free text (`podcast:txt`).
-package struct TextRecord: Sendable, Equatable, Codable {
+package struct TextRecord: Sendable, Equatable, Codable, JSONObject {
     package var text: String
     package var purpose: String?
+
+    var members: JSONMembers { ["text": text, "purpose": purpose] }
 }
 
 /// A public discussion of an episode (`podcast:socialInteract`).
-package struct SocialInteract: Sendable, Equatable, Codable {
+package struct SocialInteract: Sendable, Equatable, Codable, JSONObject {
     /// `activitypub`, `bluesky`, …; `disabled` if the publisher wants no discussion. Lower case.
     package var network: String
     package var url: String?
@@ -54,25 +66,35 @@ package struct SocialInteract: Sendable, Equatable, Codable {
     package var accountURL: String?
     /// The position in the order of display; the lowest comes first.
     package var priority: Int?
+
+    var members: JSONMembers {
+        [
+            "network": network, "url": url, "account_id": accountID, "account_url": accountURL, "priority": priority,
+        ]
+    }
 }
 
 /// Another place where the content can be found (`podcast:contentLink`).
-package struct ContentLink: Sendable, Equatable, Codable {
+package struct ContentLink: Sendable, Equatable, Codable, JSONObject {
     package var url: String
     package var title: String?
+
+    var members: JSONMembers { ["url": url, "title": title] }
 }
 
 /// A chat room for listeners (`podcast:chat`).
-package struct Chat: Sendable, Equatable, Codable {
+package struct Chat: Sendable, Equatable, Codable, JSONObject {
     package var server: String
     /// `irc`, `xmpp`, `nostr`, `matrix`, …, lower case.
     package var network: String?
     package var accountID: String?
     package var space: String?
+
+    var members: JSONMembers { ["server": server, "network": network, "account_id": accountID, "space": space] }
 }
 
 /// A reference to another feed, or to an item of one (`podcast:remoteItem`).
-package struct RemoteItem: Sendable, Equatable, Codable {
+package struct RemoteItem: Sendable, Equatable, Codable, JSONObject {
     /// `podcast:guid` of the feed.
     package var feedGUID: String?
     package var feedURL: String?
@@ -80,10 +102,16 @@ package struct RemoteItem: Sendable, Equatable, Codable {
     /// Lower case.
     package var medium: String?
     package var title: String?
+
+    var members: JSONMembers {
+        [
+            "feed_guid": feedGUID, "feed_url": feedURL, "item_guid": itemGUID, "medium": medium, "title": title,
+        ]
+    }
 }
 
 /// A picture (`podcast:image`).
-package struct PodcastImage: Sendable, Equatable, Codable {
+package struct PodcastImage: Sendable, Equatable, Codable, JSONObject {
     package var url: String
     package var alternativeText: String?
     package var aspectRatio: String?
@@ -93,10 +121,17 @@ package struct PodcastImage: Sendable, Equatable, Codable {
     package var type: String?
     /// Words such as `artwork` and `social`, lower case.
     package var purpose: String?
+
+    var members: JSONMembers {
+        [
+            "url": url, "alternative_text": alternativeText, "aspect_ratio": aspectRatio, "width": width,
+            "height": height, "type": type, "purpose": purpose,
+        ]
+    }
 }
 
 /// A recipient of a part of the listeners' payments (`podcast:valueRecipient`).
-package struct ValueRecipient: Sendable, Equatable, Codable {
+package struct ValueRecipient: Sendable, Equatable, Codable, JSONObject {
     package var name: String?
     /// `node`, `lnaddress`, …, lower case.
     package var type: String?
@@ -107,10 +142,17 @@ package struct ValueRecipient: Sendable, Equatable, Codable {
     package var split: Int?
     /// Whether the share is a fee, deducted before the payment is divided.
     package var isFee: Bool = false
+
+    var members: JSONMembers {
+        [
+            "name": name, "type": type, "address": address, "custom_key": customKey, "custom_value": customValue,
+            "split": split, "fee": isFee,
+        ]
+    }
 }
 
 /// A part of an episode during which payments go to other recipients (`podcast:valueTimeSplit`).
-package struct ValueTimeSplit: Sendable, Equatable, Codable {
+package struct ValueTimeSplit: Sendable, Equatable, Codable, JSONObject {
     /// Seconds from the episode's start.
     package var start: Double
     /// The duration in seconds.
@@ -121,10 +163,17 @@ package struct ValueTimeSplit: Sendable, Equatable, Codable {
     package var remotePercentage: Int?
     package var remoteItem: RemoteItem?
     package var recipients: [ValueRecipient] = []
+
+    var members: JSONMembers {
+        [
+            "start": start, "duration": duration, "remote_start": remoteStart, "remote_percentage": remotePercentage,
+            "remote_item": remoteItem, "recipients": recipients,
+        ]
+    }
 }
 
 /// A way to pay while listening (`podcast:value`).
-package struct ValueBlock: Sendable, Equatable, Codable {
+package struct ValueBlock: Sendable, Equatable, Codable, JSONObject {
     /// `lightning`, …, lower case.
     package var type: String
     /// `keysend`, `lnaddress`, …, lower case.
@@ -133,23 +182,34 @@ package struct ValueBlock: Sendable, Equatable, Codable {
     package var suggested: Double?
     package var recipients: [ValueRecipient] = []
     package var timeSplits: [ValueTimeSplit] = []
+
+    var members: JSONMembers {
+        [
+            "type": type, "method": method, "suggested": suggested, "recipients": recipients,
+            "time_splits": timeSplits,
+        ]
+    }
 }
 
 /// A request to a platform about listing the show (`podcast:block`).
-package struct PlatformBlock: Sendable, Equatable, Codable {
+package struct PlatformBlock: Sendable, Equatable, Codable, JSONObject {
     /// The platform's name; `nil` for all of them.
     package var platform: String?
     /// Whether the platform is asked not to list the show.
     package var isBlocked: Bool
+
+    var members: JSONMembers { ["platform": platform, "blocked": isBlocked] }
 }
 
 /// The schedule of new episodes (`podcast:updateFrequency`).
-package struct UpdateRule: Sendable, Equatable, Codable {
+package struct UpdateRule: Sendable, Equatable, Codable, JSONObject {
     /// A recurrence rule (RFC 5545, section 3.3.10).
     package var rule: String?
     package var start: PublicationDate?
     /// The schedule in words.
     package var text: String?
+
+    var members: JSONMembers { ["rule": rule, "start": start, "text": text] }
 }
 
 extension PodcastImage {

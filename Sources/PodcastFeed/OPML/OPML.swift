@@ -43,31 +43,21 @@ package struct OPML: Sendable, Equatable {
     ///
     /// - Throws: ``DocumentError`` if it is not a list of subscriptions.
     package static func parse(_ bytes: [UInt8], limits: FeedLimits = .standard) throws -> OPML {
-        let parser = OPMLParser(limits: limits)
+        let parser = FeedParser(limits: limits)
         bytes.withUnsafeBytes { parser.parse($0) }
-        return try parser.finish()
+        return try parser.finishSubscriptions()
     }
 }
 
-/// An incremental parser of lists of subscriptions.
-///
-/// A malformed document yields the readable subscriptions, and diagnostics for the rest. ``FeedLimits/bytes`` limits
-/// the document, ``FeedLimits/items`` the number of subscriptions.
-///
-/// Not thread-safe. Never opens a file or a connection.
-package final class OPMLParser {
-    private let document: FeedParser
-
-    package init(limits: FeedLimits = .standard) { document = FeedParser(limits: limits) }
-
-    /// Parses the next bytes of the document. Must not be called after ``finish()``.
-    package func parse(_ bytes: UnsafeRawBufferPointer) { document.parse(bytes) }
-
-    /// Finishes the document and returns the list.
+extension FeedParser {
+    /// Finishes the document and returns the list of subscriptions.
+    ///
+    /// A malformed document yields the readable subscriptions, and diagnostics for the rest. ``FeedLimits/items`` limits
+    /// the number of subscriptions.
     ///
     /// - Throws: ``DocumentError`` if it is not a list of subscriptions. An empty list is valid.
-    package func finish() throws -> OPML {
-        let (head, outlines) = try document.finish(expecting: .subscriptions)
+    package func finishSubscriptions() throws -> OPML {
+        let (head, outlines) = try finish(expecting: .subscriptions)
         return OPML(
             title: head.title, subscriptions: outlines.subscriptions, diagnostics: head.diagnostics,
             unusable: outlines.unusable)

@@ -2,14 +2,7 @@ internal import Foundation
 
 /// Parsers of element texts. They are pure and tolerant; text that cannot be parsed yields `nil`.
 enum FeedValues {
-    /// Parses a duration to seconds: `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`; `nil` unless it is
-    /// positive.
-    static func duration(_ text: some Collection<UInt8>) -> Double? {
-        guard let seconds = seconds(text), seconds > 0 else { return nil }
-        return seconds
-    }
-
-    /// Parses a time in the formats of `duration`, including zero, for example the start of a chapter.
+    /// Parses a duration or a time to seconds: `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`.
     static func seconds(_ text: some Collection<UInt8>) -> Double? {
         var total = 0.0
         var number = Decimal()

@@ -58,11 +58,10 @@ extension FeedReader {
         for alternate in current.item.alternates { known.formUnion(alternate.sources.map(\.url)) }
         for content in current.mediaContents where content.kind != .other && known.insert(content.url).inserted {
             guard current.item.alternates.count < limits.entries else { return }
-            var alternate = AlternateEnclosure()
-            alternate.type = content.type
-            alternate.length = content.length
-            alternate.sources = [AlternateEnclosure.Source(url: content.url)]
-            current.item.alternates.append(alternate)
+            current.item.alternates.append(
+                AlternateEnclosure(
+                    type: content.type, length: content.length,
+                    sources: [AlternateEnclosure.Source(url: content.url)]))
         }
     }
 
@@ -126,17 +125,12 @@ extension FeedReader {
     // MARK: Alternate enclosures
 
     mutating func startAlternate(_ tag: FeedAttributes) {
-        var alternate = AlternateEnclosure()
-        alternate.type = tag.type("type")
-        alternate.length = tag.length("length")
-        alternate.bitRate = tag.decimalNumber("bitrate")
-        alternate.height = tag.wholeNumber("height")
-        // Some feeds write the attribute's name in full.
-        alternate.language = word(tag.value("lang") ?? tag.value("language"))
-        alternate.title = line(tag.value("title"))
-        alternate.relation = line(tag.value("rel"))
-        alternate.codecs = line(tag.value("codecs"))
-        alternate.isDefault = tag.flag("default") ?? false
+        // Some feeds write the name of the attribute `lang` in full.
+        let alternate = AlternateEnclosure(
+            type: tag.type("type"), length: tag.length("length"), bitRate: tag.decimalNumber("bitrate"),
+            height: tag.wholeNumber("height"), language: word(tag.value("lang") ?? tag.value("language")),
+            title: line(tag.value("title")), relation: line(tag.value("rel")), codecs: line(tag.value("codecs")),
+            isDefault: tag.flag("default") ?? false)
         current.alternate = nil
         guard isInItem, current.item.alternates.count < limits.entries else { return }
         current.alternate = current.item.alternates.count

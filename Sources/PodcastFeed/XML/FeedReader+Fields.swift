@@ -85,12 +85,9 @@ extension FeedReader {
 
     /// Sets the description from base64.
     mutating func setBase64(_ text: FeedBytes) {
-        guard var decoded = Base64.decoded(text) else { return diagnose("base64 text cannot be decoded") }
-        var cleaner = UTF8Cleaner()
-        var block = UTF8Cleaner.Block(size: 3 * decoded.count)
-        decoded.withUnsafeMutableBytes { _ = cleaner.clean(UnsafeRawBufferPointer($0), into: &block) }
-        guard self.text.isPlain else { return set(.description, 0, block.contents) }
-        FeedValues.escaped(block.contents).withUnsafeBufferPointer { set(.description, 0, $0) }
+        guard let decoded = Base64.decoded(text) else { return diagnose("base64 text cannot be decoded") }
+        let clean = decoded.withUnsafeBufferPointer(UTF8Cleaner.cleaned)
+        (self.text.isPlain ? FeedValues.escaped(clean) : clean).withUnsafeBufferPointer { set(.description, 0, $0) }
     }
 
     // MARK: Text

@@ -45,6 +45,7 @@ enum FeedScope: UInt8, CaseIterable {
 struct FeedElement: Sendable {
     /// Processes an element's text, at its end tag.
     typealias End = @Sendable (inout FeedReader, FeedBytes) -> Void
+    typealias Start = @Sendable (inout FeedReader, FeedAttributes) -> End?
 
     /// The kinds of text.
     enum Text {
@@ -57,7 +58,7 @@ struct FeedElement: Sendable {
 
     var text = Text.line
     /// Processes the start tag. Returns the processing of the text; `nil` if the text is not needed.
-    let start: @Sendable (inout FeedReader, FeedAttributes) -> End?
+    let start: Start
 
     /// An element without data of its own.
     static let container = FeedElement { _, _ in nil }
@@ -68,11 +69,6 @@ struct FeedElement: Sendable {
             start(&reader, tag)
             return nil
         }
-    }
-
-    /// An element of which only the text is read.
-    static func text(_ text: Text = .line, _ end: @escaping End) -> FeedElement {
-        FeedElement(text: text) { _, _ in end }
     }
 
     /// An element whose text is the value of a field, unless a source of equal or better rank has set the field.
@@ -176,6 +172,29 @@ struct FeedRules: Sendable {
         elements.append(element ?? .container)
     }
 
+    /// Adds an element whose start tag decides how its text is processed.
+    mutating func addElement(
+        _ scopes: [FeedScope], _ namespace: FeedNamespace, _ name: String, _ start: @escaping FeedElement.Start
+    ) {
+        add(scopes, namespace, name, FeedElement(start: start))
+    }
+
+    /// Adds an element of which only the attributes are read.
+    mutating func addTag(
+        _ scopes: [FeedScope], _ namespace: FeedNamespace, _ name: String, inside: FeedScope = .nothing,
+        as role: FeedRule.Role = .data, _ start: @escaping @Sendable (inout FeedReader, FeedAttributes) -> Void
+    ) {
+        add(scopes, namespace, name, inside: inside, as: role, .tag(start))
+    }
+
+    /// Adds an element of which only the text is read.
+    mutating func addText(
+        _ scopes: [FeedScope], _ namespace: FeedNamespace, _ name: String, _ text: FeedElement.Text = .line,
+        _ end: @escaping FeedElement.End
+    ) {
+        add(scopes, namespace, name, FeedElement(text: text) { _, _ in end })
+    }
+
     static let shows: [FeedScope] = [.root, .channel, .feed]
     static let episodes: [FeedScope] = [.item, .entry]
     static let showsAndEpisodes = shows + episodes
@@ -195,45 +214,35 @@ struct FeedRules: Sendable {
         add(all, .core, "link", .field(.link))
         add(all, .core, "description", .field(.description, 1))
         add(shows, .core, "language", .field(.language))
-        add(
-            shows, .core, "image", inside: .image,
-            .tag { reader, tag in reader.set(.image, 6, tag.value("rdf:resource")) })
+        addTag(shows, .core, "image", inside: .image) { $0.set(.image, 6, $1.value("rdf:resource")) }
         add([.image], .core, "url", .field(.image, 3))
         add(shows, .core, "managingeditor", .field(.author, 2))
-        add(shows, .core, "category", .text { reader, text in reader.addCategory(text) })
-        add(
-            shows, .core, "ttl",
-            .text { reader, text in
-                // The text is a number of minutes. More than a year counts as a year.
-                guard let minutes = FeedValues.wholeNumber(text.trimmed) else { return }
-                reader.show.schedule.timeToLive = min(minutes, 525_600) * 60
-            })
+        addText(shows, .core, "category") { $0.addCategory($1) }
+        addText(shows, .core, "ttl") { reader, text in
+            // The text is a number of minutes. More than a year counts as a year.
+            guard let minutes = FeedValues.wholeNumber(text.trimmed) else { return }
+            reader.show.schedule.timeToLive = min(minutes, 525_600) * 60
+        }
         add(shows, .core, "skiphours", inside: .skips, nil)
         add(shows, .core, "skipdays", inside: .skips, nil)
-        add(
-            [.skips], .core, "hour",
-            .text { reader, text in
-                guard let hour = FeedValues.wholeNumber(text.trimmed), hour < 24 else { return }
-                reader.show.feed.skipHours.add(hour, limit: reader.limits.entries)
-            })
-        add(
-            [.skips], .core, "day",
-            .text { reader, text in
-                let day = String(decoding: text.trimmed, as: UTF8.self).lowercased()
-                let days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-                if days.contains(day) { reader.show.feed.skipDays.add(day, limit: reader.limits.entries) }
-            })
-        add(
-            [.item], .core, "guid",
-            FeedElement { reader, tag in
-                guard reader.isInItem, reader.ranks.wants(.guid, 0) else { return nil }
-                reader.current.guidIsLink = tag.flag("isPermaLink") ?? true
-                return FeedElement.setting(.guid, 0)
-            })
+        addText([.skips], .core, "hour") { reader, text in
+            guard let hour = FeedValues.wholeNumber(text.trimmed), hour < 24 else { return }
+            reader.show.feed.skipHours.add(hour, limit: reader.limits.entries)
+        }
+        addText([.skips], .core, "day") { reader, text in
+            let day = String(decoding: text.trimmed, as: UTF8.self).lowercased()
+            let days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+            if days.contains(day) { reader.show.feed.skipDays.add(day, limit: reader.limits.entries) }
+        }
+        addElement([.item], .core, "guid") { reader, tag in
+            guard reader.isInItem, reader.ranks.wants(.guid, 0) else { return nil }
+            reader.current.guidIsLink = tag.flag("isPermaLink") ?? true
+            return FeedElement.setting(.guid, 0)
+        }
         add([.item], .core, "pubdate", .field(.published))
         add([.item], .core, "author", .field(.author, 2))
-        add([.item], .core, "enclosure", .tag { reader, tag in reader.startEnclosure(tag) })
-        add(all, .atom, "link", .tag { reader, tag in reader.startAtomLink(tag) })
+        addTag([.item], .core, "enclosure") { $0.startEnclosure($1) }
+        addTag(all, .atom, "link") { $0.startAtomLink($1) }
         add([.item], .atom, "published", .field(.published, 1))
         add([.item], .atom, "updated", .field(.published, 2))
         add([.item], .atom, "summary", .field(.description, 2))
@@ -242,22 +251,20 @@ struct FeedRules: Sendable {
     /// Adds Atom's elements, which are in no namespace if the document does not declare Atom's.
     private mutating func addAtom(_ namespace: FeedNamespace) {
         let all: [FeedScope] = [.feed, .entry]
-        add(
-            [.document], namespace, "feed", inside: .feed,
-            .tag { reader, tag in
-                reader.show.feed.format = .atom
-                guard let language = tag.value("xml:lang") else { return }
-                reader.set(.language, 1, UTF8Cleaner.prefix(language, reader.limits.line))
-            })
+        addTag([.document], namespace, "feed", inside: .feed) { reader, tag in
+            reader.show.feed.format = .atom
+            guard let language = tag.value("xml:lang") else { return }
+            reader.set(.language, 1, UTF8Cleaner.prefix(language, reader.limits.line))
+        }
         add([.feed, .entry, .nothing], namespace, "entry", inside: .entry, as: .item, Self.item)
         add(all, namespace, "title", .field(.title))
         add(all, namespace, "id", .field(.guid, 1))
-        add(all, namespace, "link", .tag { reader, tag in reader.startAtomLink(tag) })
+        addTag(all, namespace, "link") { $0.startAtomLink($1) }
         add([.feed], namespace, "subtitle", .field(.description, 1))
         add([.feed], namespace, "tagline", .field(.description, 1))
         add([.feed], namespace, "logo", .field(.image, 3))
         add([.feed], namespace, "icon", .field(.image, 5))
-        add([.feed], namespace, "category", .tag { $0.addCategory($1.value("label") ?? $1.value("term")) })
+        addTag([.feed], namespace, "category") { $0.addCategory($1.value("label") ?? $1.value("term")) }
         add(all, namespace, "author", inside: .person, nil)
         add([.person], namespace, "name", .field(.author))
         add([.entry], namespace, "content", Self.content)
@@ -282,75 +289,61 @@ struct FeedRules: Sendable {
                 reader.set(.image, 0, address)
                 return nil
             })
-        add(
-            all, .itunes, "explicit",
-            .text { reader, text in
-                let value = FeedValues.boolean(text.trimmed)
-                if reader.isInItem {
-                    reader.current.item.explicit = reader.current.item.explicit ?? value
-                } else {
-                    reader.show.feed.explicit = reader.show.feed.explicit ?? value
-                }
-            })
-        add(
-            all, .itunes, "block",
-            .text { reader, text in
-                guard FeedValues.boolean(text.trimmed) == true else { return }
-                if reader.isInItem { reader.current.item.isBlocked = true } else { reader.show.feed.isBlocked = true }
-            })
-        add(
-            Self.shows, .itunes, "type",
-            .text { reader, text in
-                let type = reader.word(text, among: ["episodic", "serial"], "show's type")
-                reader.show.feed.type = reader.show.feed.type ?? type
-            })
-        add(
-            Self.shows + [.category], .itunes, "category", inside: .category,
-            .tag { reader, tag in reader.addCategory(tag.value("text")) })
+        addText(all, .itunes, "explicit") { reader, text in
+            let value = FeedValues.boolean(text.trimmed)
+            if reader.isInItem {
+                reader.current.item.explicit = reader.current.item.explicit ?? value
+            } else {
+                reader.show.feed.explicit = reader.show.feed.explicit ?? value
+            }
+        }
+        addText(all, .itunes, "block") { reader, text in
+            guard FeedValues.boolean(text.trimmed) == true else { return }
+            if reader.isInItem { reader.current.item.isBlocked = true } else { reader.show.feed.isBlocked = true }
+        }
+        addText(Self.shows, .itunes, "type") { reader, text in
+            let type = reader.word(text, among: ["episodic", "serial"], "show's type")
+            reader.show.feed.type = reader.show.feed.type ?? type
+        }
+        addTag(Self.shows + [.category], .itunes, "category", inside: .category) { $0.addCategory($1.value("text")) }
         add(Self.shows, .itunes, "owner", inside: .owner, nil)
         add([.owner], .itunes, "name", .field(.author, 3))
-        add(
-            Self.shows, .itunes, "new-feed-url",
-            .text(.url) { $0.show.feed.newFeedURL = $0.show.feed.newFeedURL ?? $0.url($1) })
-        add(
-            Self.shows, .itunes, "complete",
-            .text { if FeedValues.boolean($1.trimmed) == true { $0.show.feed.isComplete = true } })
+        addText(Self.shows, .itunes, "new-feed-url", .url) {
+            $0.show.feed.newFeedURL = $0.show.feed.newFeedURL ?? $0.url($1)
+        }
+        addText(Self.shows, .itunes, "complete") {
+            if FeedValues.boolean($1.trimmed) == true { $0.show.feed.isComplete = true }
+        }
         add(Self.episodes, .itunes, "duration", .field(.duration))
         add(Self.episodes, .itunes, "season", .field(.season, 1))
         add(Self.episodes, .itunes, "episode", .field(.episode, 1))
-        add(
-            Self.episodes, .itunes, "episodetype",
-            .text { reader, text in
-                let type = reader.word(text, among: ["full", "trailer", "bonus"], "episode type")
-                reader.current.item.episodeType = reader.current.item.episodeType ?? type
-            })
+        addText(Self.episodes, .itunes, "episodetype") { reader, text in
+            let type = reader.word(text, among: ["full", "trailer", "bonus"], "episode type")
+            reader.current.item.episodeType = reader.current.item.episodeType ?? type
+        }
     }
 
     private mutating func addModules() {
         let media: [FeedScope] = [.item, .entry, .mediaGroup]
         add(Self.episodes, .content, "encoded", Self.content)
         add([.item, .entry], .media, "group", inside: .mediaGroup, nil)
-        add(media, .media, "content", inside: .mediaGroup, .tag { reader, tag in reader.startMediaContent(tag) })
+        addTag(media, .media, "content", inside: .mediaGroup) { $0.startMediaContent($1) }
         add(media, .media, "title", .field(.title, 2))
         add(media, .media, "description", .field(.description, 3))
-        add(Self.shows + media, .media, "thumbnail", .tag { reader, tag in reader.set(.image, 4, tag.value("url")) })
+        addTag(Self.shows + media, .media, "thumbnail") { $0.set(.image, 4, $1.value("url")) }
         add(Self.episodes, .chapters, "chapters", inside: .chapters, nil)
-        add([.chapters], .chapters, "chapter", .tag { reader, tag in reader.startChapter(tag) })
+        addTag([.chapters], .chapters, "chapter") { $0.startChapter($1) }
         add(Self.showsAndEpisodes, .dublinCore, "creator", .field(.author, 1))
         add(Self.shows, .dublinCore, "language", .field(.language, 1))
         add(Self.episodes, .dublinCore, "date", .field(.published, 1))
-        add(
-            Self.shows, .syndication, "updateperiod",
-            .text { reader, text in
-                let hours = PublishingInterval.hours(ofPeriod: String(decoding: text.trimmed, as: UTF8.self))
-                if let hours { reader.show.schedule.period = hours * 3600 }
-            })
-        add(
-            Self.shows, .syndication, "updatefrequency",
-            .text { reader, text in
-                let frequency = FeedValues.wholeNumber(text.trimmed)
-                reader.show.schedule.frequency = frequency ?? reader.show.schedule.frequency
-            })
+        addText(Self.shows, .syndication, "updateperiod") { reader, text in
+            let hours = PublishingInterval.hours(ofPeriod: String(decoding: text.trimmed, as: UTF8.self))
+            if let hours { reader.show.schedule.period = hours * 3600 }
+        }
+        addText(Self.shows, .syndication, "updatefrequency") { reader, text in
+            let frequency = FeedValues.wholeNumber(text.trimmed)
+            reader.show.schedule.frequency = frequency ?? reader.show.schedule.frequency
+        }
     }
 
     private mutating func addOPML() {
@@ -359,9 +352,9 @@ struct FeedRules: Sendable {
         add([.opmlHead], .core, "title", .field(.title))
         add([.opml, .opmlHead], .core, "body", inside: .outlines, nil)
         // Recognized in `.nothing` too, as RSS's `item` is: the element before it may not have been closed.
-        add(
-            [.opml, .opmlHead, .outlines, .nothing], .core, "outline", inside: .outlines, as: .outline,
-            .tag { reader, tag in reader.startOutline(tag) })
+        addTag([.opml, .opmlHead, .outlines, .nothing], .core, "outline", inside: .outlines, as: .outline) {
+            $0.startOutline($1)
+        }
     }
 
     /// Atom's `content`, or `content:encoded`.

@@ -84,14 +84,8 @@ struct ItemState {
     }
 
     mutating func begin(line: Int) {
-        item = Item()
+        self = ItemState()
         item.line = line
-        ranks = FieldRanks()
-        mediaContents.removeAll(keepingCapacity: true)
-        guidIsLink = false
-        alternate = nil
-        sources = 0
-        live = nil
         isOpen = true
     }
 

@@ -237,9 +237,7 @@ extension Doctor {
     /// The number of shows in the copy of the subscriptions; `nil` if it is missing or damaged.
     private var subscriptionsCount: Int? {
         guard let data = FileManager.default.contents(atPath: installation.paths.subscriptionsCopy) else { return nil }
-        let parser = OPMLParser()
-        data.withUnsafeBytes { parser.parse($0) }
-        return (try? parser.finish())?.subscriptions.count
+        return (try? OPML.parse([UInt8](data)))?.subscriptions.count
     }
 
     // MARK: Cache

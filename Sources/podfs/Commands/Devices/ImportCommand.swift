@@ -63,7 +63,7 @@ struct ImportCommand: PodfsCommand {
             guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(errnoText())") }
             handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         }
-        let parser = OPMLParser()
+        let parser = FeedParser()
         do {
             while let data = try handle.read(upToCount: 1 << 16), !data.isEmpty {
                 data.withUnsafeBytes { parser.parse($0) }
@@ -72,7 +72,7 @@ struct ImportCommand: PodfsCommand {
             throw CommandError(.failed, "\(shownFile) cannot be read: \(error.localizedDescription)")
         }
         do {
-            return try parser.finish()
+            return try parser.finishSubscriptions()
         } catch let error as DocumentError {
             throw CommandError(.failed, "\(shownFile): \(error)")
         }
