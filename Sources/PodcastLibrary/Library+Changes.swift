@@ -20,45 +20,35 @@ extension Library {
         package var fileName: String { FileName.last(ofPath: name) }
     }
 
-    private static let placeColumns = """
-        SELECT e.id, e.podcast, e.name, e.generation, e.buried = 1, a.episode FROM episode e \
-        LEFT JOIN alternate a ON a.medium = e.id WHERE
-        """
-
-    private static func place(_ row: Row) -> EpisodePlace {
-        EpisodePlace(
-            id: row[0], podcast: row[1], name: row[2], generation: row[3], isBuried: row[4], alternateOf: row[5])
-    }
-
     /// Returns the location of an episode's file, even if the episode is buried.
-    package func place(of episode: EpisodeID) throws -> EpisodePlace? {
-        try read { db in
-            try Row.fetchOne(db, "\(Self.placeColumns) e.id = ?", [episode])
-                .map(Self.place)
-        }
-    }
+    package func place(of episode: EpisodeID) throws -> EpisodePlace? { try first(where: "e.id = ?", [episode]) }
 
     /// Returns the locations of the episodes that changed at `moment` or later, in seconds since 1970. A mount calls it
     /// if it has missed events of the daemon. Scans the whole table.
     package func places(changedSince moment: Int64) throws -> [EpisodePlace] {
-        try read { db in try Row.fetchAll(db, "\(Self.placeColumns) e.changed >= ?", [moment]).map(Self.place) }
+        try all(where: "e.changed >= ?", [moment])
     }
 
     /// Returns the locations of one show's episodes that changed at `moment` or later, in seconds since 1970. Scans the
     /// show's episodes.
     package func places(of podcast: ShowID, changedSince moment: Int64) throws -> [EpisodePlace] {
-        try read { db in
-            return try Row.fetchAll(db, "\(Self.placeColumns) e.podcast = ? AND e.changed >= ?", [podcast, moment]).map(
-                Self.place)
-        }
+        try all(where: "e.podcast = ? AND e.changed >= ?", [podcast, moment])
     }
 
     /// Returns the number of cached bytes of all episodes, as last persisted. Archived files do not count.
     package func cachedBytes() throws -> Int64 {
-        try read { db in
-            try StoredNumber.fetchOne(
-                db,
-                "SELECT sum(max(0, min(received, \(EpisodeSize.greatest)))) FROM rendition WHERE archived IS NULL") ?? 0
-        }
+        try row("SELECT sum(max(0, min(received, \(EpisodeSize.greatest)))) FROM rendition WHERE archived IS NULL") {
+            $0[0]
+        } ?? 0
+    }
+}
+
+extension Library.EpisodePlace: StoredRow {
+    static let columns = "e.id, e.podcast, e.name, e.generation, e.buried = 1, a.episode"
+    static let table = "episode e LEFT JOIN alternate a ON a.medium = e.id"
+
+    init(_ row: Row) {
+        self.init(
+            id: row[0], podcast: row[1], name: row[2], generation: row[3], isBuried: row[4], alternateOf: row[5])
     }
 }

@@ -189,20 +189,10 @@ package final class Library: Sendable {
 
     /// Returns the highest ids assigned so far.
     package func identifiers() throws -> Identifiers {
-        try query { db in
-            var result = Identifiers(podcast: 0, episode: 0, download: 0)
-            let rows = try Row.fetchCursor(db, "SELECT name, seq FROM sqlite_sequence")
-            while let row = try rows.next() {
-                let name: String = row[0]
-                switch name {
-                case "podcast": result.podcast = row[1]
-                case "episode": result.episode = row[1]
-                case "download": result.download = row[1]
-                default: break
-                }
-            }
-            return result
-        }
+        let last = try dictionary("SELECT name, seq FROM sqlite_sequence") { ($0[0] as String, $0[1] as Int64) }
+        return Identifiers(
+            podcast: ShowID(last["podcast"] ?? 0), episode: EpisodeID(last["episode"] ?? 0),
+            download: TaskID(last["download"] ?? 0))
     }
 
     /// Ensures that all ids assigned from now on are higher than these.

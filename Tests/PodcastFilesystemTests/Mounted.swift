@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import PodcastFeed
 import PodcastFilesystem
-import PodcastLibrary
 import PodcastProtocol
 import Synchronization
 import SystemPackage
@@ -10,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import Fuse
+@testable import PodcastLibrary
 @testable import Transfers
 
 /// The filesystem of a temporary installation, without a kernel: the test itself issues the FUSE requests.
@@ -125,11 +125,7 @@ final class Mounted: Sendable {
         checkpoint.total = Int64(content.size)
         checkpoint.setReceived(present)
         try cache.save(checkpoint, of: file)
-        try library.pin(
-            Rendition(
-                episode: episode.id, generation: generation, file: file.name, size: Int64(content.size),
-                received: present.byteCount),
-            now: 1_700_000_200)
+        try library.pin(Rendition(file: file.name, checkpoint, now: 0), now: 1_700_000_200)
         if complete {
             try file.synchronize(knownFailures: 0)
             try library.complete(

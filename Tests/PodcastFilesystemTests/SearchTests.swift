@@ -2,7 +2,6 @@ import Foundation
 import Fuse
 import Glibc
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import SystemPackage
 import TestSupport
@@ -10,6 +9,7 @@ import Testing
 import Transfers
 
 @testable import PodcastFilesystem
+@testable import PodcastLibrary
 
 struct SearchTests {
     private static let episode = "2026-01-01 Episode 1.mp3"

@@ -1,9 +1,10 @@
 import Foundation
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
+
+@testable import PodcastLibrary
 
 /// Tests that a library file with damaged bytes can always be opened, either as it is or from its backup.
 struct DamagedBytesTests {

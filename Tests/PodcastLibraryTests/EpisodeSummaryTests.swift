@@ -1,8 +1,9 @@
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 /// The episode data that a page reads from the library.
 struct EpisodeSummaryTests {

@@ -146,13 +146,13 @@ struct LibraryTroubleTests {
     @Test func anUnchangedFeedEndsItUnlessItIsEmpty() throws {
         let response = FeedResponse(finalURL: feedURL, status: 304)
         try fail(.untrusted, now: noon + 10)
-        _ = try library.recordUnchanged([UnchangedFeed(podcast: show, response: response)], now: noon + 20)
+        _ = try library.recordUnchanged([(podcast: show, response: response)], now: noon + 20)
         #expect(try library.podcast(id: show)?.trouble == FeedTroubleRecord())
 
         _ = try library.merge([], into: show, now: noon + 30)
-        _ = try library.recordUnchanged([UnchangedFeed(podcast: show, response: response)], now: noon + 20 * day)
+        _ = try library.recordUnchanged([(podcast: show, response: response)], now: noon + 20 * day)
         #expect(try announced(now: noon + 20 * day) == [])
-        _ = try library.recordUnchanged([UnchangedFeed(podcast: show, response: response)], now: noon + 31 * day)
+        _ = try library.recordUnchanged([(podcast: show, response: response)], now: noon + 31 * day)
         #expect(try announced(now: noon + 31 * day) == [.empty])
     }
 

@@ -1,8 +1,9 @@
 import Foundation
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import Transfers
+
+@testable import PodcastLibrary
 
 /// A temporary folder for a test, removed with the object.
 final class TemporaryFolder: Sendable {

@@ -1,10 +1,10 @@
 import Platform
-import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
 
 @testable import PodcastFeed
+@testable import PodcastLibrary
 
 /// Tests of the details of shows and episodes that the library stores for their HTML pages.
 struct LibraryDetailTests {

@@ -1,9 +1,10 @@
 import Foundation
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 /// Players' reports in the library, and the changes that are sent to other devices.
 @Suite struct LibraryListeningTests {

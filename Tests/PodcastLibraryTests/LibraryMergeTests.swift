@@ -250,8 +250,9 @@ struct LibraryMergeTests {
         #expect(try library.refreshSubjects(dueAt: noon + 899).isEmpty)
         #expect(try library.refreshSubjects(dueAt: noon + 900).map(\.id) == [id])
 
-        let unchanged = UnchangedFeed(
-            podcast: id, response: FeedResponse(finalURL: feedURL, status: 304, nextRefresh: noon + 7200))
+        let unchanged = (
+            podcast: id, response: FeedResponse(finalURL: feedURL, status: 304, nextRefresh: noon + 7200)
+        )
         #expect(try library.recordUnchanged([unchanged], now: noon + 2).isEmpty)
         podcast = try #require(try library.podcast(id: id))
         #expect(podcast.state == "active" && podcast.error == nil && podcast.lastRefresh == noon + 2)

@@ -1,9 +1,10 @@
 import GRDB
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 /// Library reads and writes for feed refreshes, and subscriptions to several shows in one transaction.
 struct LibraryRefreshTests {
@@ -15,7 +16,7 @@ struct LibraryRefreshTests {
     }
 
     private func unchanged(_ id: ShowID, etag: String? = nil, next: Int64? = nil) -> UnchangedFeed {
-        UnchangedFeed(
+        (
             podcast: id, response: FeedResponse(finalURL: "https://e.com/x", status: 304, etag: etag, nextRefresh: next)
         )
     }

@@ -1,8 +1,9 @@
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import Testing
 import Transfers
+
+@testable import PodcastLibrary
 
 struct LibrarySearchTests {
     private var (folder, library) = makeLibrary()

@@ -20,7 +20,8 @@ private func markup(_ page: String) -> String {
 struct AccessibilityTests {
     private static let show = Podcast(
         id: 1, name: "S", url: "https://a.example/f", title: "T", image: "https://a.example/i", episodes: 20)
-    private static let heard = ShelfEpisode(id: 7, show: 1, name: "a.mp3", title: "E", duration: 3_600, position: 1_800)
+    private static let heard = EpisodeSummary(
+        id: 7, name: "a.mp3", title: "E", duration: 3_600, position: 1_800, podcast: 1)
 
     private static var pages: [(name: String, text: String)] {
         var shelf = Shelf([show], newest: [:])

@@ -1,9 +1,9 @@
 import Foundation
-import PodcastFeed
 import PodcastProtocol
 import Testing
 import Transfers
 
+@testable import PodcastFeed
 @testable import PodcastLibrary
 @testable import PodcastPages
 
@@ -197,10 +197,11 @@ struct ShowPageTests {
             chapters: [Chapter(start: 0, title: nasty), Chapter(start: .nan), Chapter(start: -1)])
         expectHarmless(page(show, [episode]))
         var shelf = Shelf([show], newest: [1: .min])
-        let heard = ShelfEpisode(
-            id: 1, show: 1, name: name, title: nasty, published: .max, duration: .infinity, position: .nan, type: nasty)
+        let heard = EpisodeSummary(
+            id: 1, name: name, title: nasty, published: .max, duration: .infinity, type: nasty, position: .nan,
+            podcast: 1)
         (shelf.inProgress, shelf.latest) = ([heard], [heard])
-        shelf.titles = [TitleEntry(id: 1, show: 1, title: nasty)]
+        shelf.titles = [(id: 1, show: 1, title: nasty)]
         shelf.views = [nasty]
         expectHarmless(text(ShelfPage(shelf).bytes))
         expectHarmless(text(ViewPage(folder: nasty, [heard], shows: [1: show]).bytes))
@@ -297,12 +298,12 @@ struct ShelfPageTests {
         var shelf = Shelf([show], newest: [:])
         shelf.unplayed = [1: 2]
         shelf.inProgress = [
-            ShelfEpisode(id: 7, show: 1, name: "a.mp3", title: "Half", duration: 3_600, position: 1_800)
+            EpisodeSummary(id: 7, name: "a.mp3", title: "Half", duration: 3_600, position: 1_800, podcast: 1)
         ]
         shelf.latest = [
-            ShelfEpisode(id: 8, show: 1, name: "b.mp3", title: "New", published: 1_767_340_800, played: true)
+            EpisodeSummary(id: 8, name: "b.mp3", title: "New", published: 1_767_340_800, played: true, podcast: 1)
         ]
-        shelf.titles = [TitleEntry(id: 8, show: 1, title: "</script>New")]
+        shelf.titles = [(id: 8, show: 1, title: "</script>New")]
         let text = text(ShelfPage(shelf).bytes)
         for part in [
             "<h2>Continue listening</h2>", "<a href=\"S/index.html#e7\">", "<span>30:00 left</span>",
@@ -316,7 +317,8 @@ struct ShelfPageTests {
 
     @Test func aViewHasAPageInItsFolder() {
         var show = Podcast(id: 1, name: "A & B", url: "u", title: "T", created: 0, changed: 0, episodes: 1)
-        var episode = ShelfEpisode(id: 7, show: 1, name: "a #1.mp3", title: "Half", duration: 3_600, position: 1_800)
+        var episode = EpisodeSummary(
+            id: 7, name: "a #1.mp3", title: "Half", duration: 3_600, position: 1_800, podcast: 1)
         show.image = "https://a.example/i"
         show.cover = "png"
         let page = text(ViewPage(folder: "To <hear>", [episode], shows: [1: show]).bytes)
@@ -366,7 +368,8 @@ struct ShelfPageTests {
     @Test func aPageRefersOnlyToCachedCovers() {
         var show = Podcast(id: 1, name: "S", url: "u", title: "Title", created: 0, changed: 0)
         show.image = "https://a.example/i"
-        var episode = ShelfEpisode(id: 7, show: 1, name: "a.mp3", title: "Half", duration: 3_600, position: 1_800)
+        var episode = EpisodeSummary(
+            id: 7, name: "a.mp3", title: "Half", duration: 3_600, position: 1_800, podcast: 1)
         episode.published = 1
         func pages() -> [String] {
             var shelf = Shelf([show], newest: [:])

@@ -1,12 +1,12 @@
 import CLinux
 import Foundation
 import Glibc
-import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
 import Transfers
 
+@testable import PodcastLibrary
 @testable import PodcastService
 
 @Suite(.stopsDaemons) struct FoundShowTests {
@@ -64,8 +64,9 @@ import Transfers
 
     /// Pretends that the last refresh was two hours ago, so that the feed is fetched again.
     private func pretendRefresh(of id: ShowID, _ daemon: RunningService) throws {
-        let unchanged = UnchangedFeed(
-            podcast: id, response: FeedResponse(finalURL: home.web.url("/feed.xml"), status: 304))
+        let unchanged = (
+            podcast: id, response: FeedResponse(finalURL: home.web.url("/feed.xml"), status: 304)
+        )
         _ = try daemon.library.recordUnchanged([unchanged], now: Int64(time(nil)) - 7_200)
     }
 

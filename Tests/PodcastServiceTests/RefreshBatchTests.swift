@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 import Platform
 import PodcastFeed
-import PodcastLibrary
 import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
 import Transfers
 
+@testable import PodcastLibrary
 @testable import PodcastService
 
 /// Refreshes of many feeds. The daemon records all unchanged feeds in one transaction, and stores all new shows that

@@ -87,7 +87,7 @@ struct ShowFeedFile: GeneratedFile {
         let sharesAll = try mount.library.sharesAll(of: show.id)
         var feed = SharedFeed(show, base: base)
         var moment = show.changed
-        try mount.library.summaries(of: show.id, limits: SharedFeed.limits) { episode in
+        try mount.library.summaries(of: show.id, limits: .feed) { episode in
             moment = max(moment, episode.changed)
             if sharesAll || episode.details?.isBlocked != true {
                 feed.add(episode, folder: show.name, isPrivate: show.hasCredentials)
@@ -136,7 +136,7 @@ struct ViewFeedFile: GeneratedFile {
         var feed = SharedFeed(view: view.name, base: base)
         // Collected first, since the shows cannot be queried inside the query of the episodes.
         var episodes: [EpisodeSummary] = []
-        try mount.library.summaries(of: view.id, limits: SharedFeed.limits) { episodes.append($0) }
+        try mount.library.summaries(of: view.id, limits: .feed) { episodes.append($0) }
         for episode in episodes {
             guard let show = try show(episode.podcast), show.sharesAll || episode.details?.isBlocked != true else {
                 continue

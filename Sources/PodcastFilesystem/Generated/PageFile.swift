@@ -21,11 +21,11 @@ struct PageFile: FilledFile {
             notice: try TroubleNotice(of: show, in: mount.library), totals: totals,
             views: try mount.library.viewFolders().map(\.name))
         let cached = mount.cachedAssets()
-        var chapters = ShowPage.limits.chaptersInAll
-        try mount.library.summaries(of: node.show, limits: ShowPage.limits) { episode in
+        var chapters = SummaryLimits.page.chaptersInAll
+        try mount.library.summaries(of: node.show, limits: .page) { episode in
             var episode = episode
             let name = AssetKind.chapters.fileName(episode.id.rawValue)
-            let limit = max(0, min(ShowPage.limits.chapters, chapters))
+            let limit = max(0, min(SummaryLimits.page.chapters, chapters))
             if episode.sidecars.contains(.chapters), cached.contains(name) {
                 let fetched = mount.fetchedChapters(name, limit: limit)
                 if !fetched.isEmpty { episode.chapters = fetched }

@@ -1,4 +1,5 @@
 import GRDB
+internal import Platform
 package import PodcastFeed
 package import PodcastProtocol
 package import Transfers
@@ -62,6 +63,14 @@ package struct AdoptableEpisode: Sendable, Equatable {
 
     /// Whether the feed or a server has given a size.
     var hasKnownSize: Bool { size.source == .server || size.source == .feed }
+
+    /// Returns the numbers of the days of publication in the feed's time zone, in UTC, and at another offset.
+    func days(alsoAt offset: Int = 0) -> Set<Int64> {
+        Set(
+            [publishedOffset, 0, offset].compactMap { offset in
+                published.flatMap { GregorianDay(seconds: $0, offset: offset)?.number }
+            })
+    }
 }
 
 /// The facts about an episode in the database of another podcast program.

@@ -68,15 +68,9 @@ struct AdoptionIndex {
         } else {
             showsWithUnknownSizes.insert(episode.show)
         }
-        for day in Self.days(of: episode) { byDay[DayOfShow(show: episode.show, day: day), default: []].append(number) }
+        for day in episode.days() { byDay[DayOfShow(show: episode.show, day: day), default: []].append(number) }
         if let guid = episode.guid { guids[guid, default: []].append(number) }
         addresses[EpisodeMatcher.comparable(url: episode.url), default: []].append(number)
-    }
-
-    private static func days(of episode: AdoptableEpisode) -> Set<Int64> {
-        guard let published = episode.published else { return [] }
-        return Set(
-            [episode.publishedOffset, 0].compactMap { GregorianDay(seconds: published, offset: $0)?.number })
     }
 
     private static func path(of url: some StringProtocol) -> Substring {

@@ -348,13 +348,7 @@ package struct AdoptionMatcher {
 
     /// The days on which an episode was published, in the time zones that programs use: the feed's, UTC, and this
     /// machine's.
-    func days(of episode: AdoptableEpisode) -> Set<Int64> {
-        guard let published = episode.published else { return [] }
-        return Set(
-            [episode.publishedOffset, 0, localOffset].compactMap {
-                GregorianDay(seconds: published, offset: $0)?.number
-            })
-    }
+    func days(of episode: AdoptableEpisode) -> Set<Int64> { episode.days(alsoAt: localOffset) }
 
     private func publication(of episode: AdoptableEpisode) -> String {
         episode.published.flatMap { GregorianDay(seconds: $0, offset: episode.publishedOffset)?.description }

@@ -8,10 +8,8 @@ extension Library {
 
     /// Returns the archive folder; `nil` if there has never been one.
     package func archiveFolder() throws -> ArchiveFolderRecord? {
-        try query { db in
-            try Row.fetchOne(db, "SELECT path, marker, owner, problem, hindrance FROM archive_folder").map { row in
-                ArchiveFolderRecord(path: row[0], marker: row[1], owner: row[2], problem: row[3], hindrance: row[4])
-            }
+        try row("SELECT path, marker, owner, problem, hindrance FROM archive_folder") {
+            ArchiveFolderRecord(path: $0[0], marker: $0[1], owner: $0[2], problem: $0[3], hindrance: $0[4])
         }
     }
 
@@ -42,34 +40,28 @@ extension Library {
     // MARK: - Files
 
     package func archivedFile(of episode: EpisodeID) throws -> ArchivedFile? {
-        try query { db in try ArchiveSQL.fetch(db, "episode = ?", [episode]).first }
+        try first(where: "episode = ?", [episode])
     }
 
-    package func archivedFile(path: String) throws -> ArchivedFile? {
-        try query { db in try ArchiveSQL.fetch(db, "path = ?", [path]).first }
-    }
+    package func archivedFile(path: String) throws -> ArchivedFile? { try first(where: "path = ?", [path]) }
 
     /// Returns the files whose path follows `path`, in the order of their paths.
     package func archivedFiles(after path: String, limit: Int) throws -> [ArchivedFile] {
-        try query { db in try ArchiveSQL.fetch(db, "path > ? ORDER BY path LIMIT ?", [path, limit]) }
+        try all(where: "path > ? ORDER BY path LIMIT ?", [path, limit])
     }
 
     /// Returns the files of episodes in a folder of the archive.
     ///
     /// - Parameter folder: The folder's name.
     package func archivedFiles(in folder: String) throws -> [ArchivedFile] {
-        try query { db in
-            // The character after the slash ends the range.
-            try ArchiveSQL.fetch(db, "path > ? AND path < ? ORDER BY path", [folder + "/", folder + "0"])
-        }
+        // The character after the slash ends the range.
+        try all(where: "path > ? AND path < ? ORDER BY path", [folder + "/", folder + "0"])
     }
 
     /// Returns the intact files of a show's episodes.
     package func archivedFiles(of show: ShowID) throws -> [ArchivedFile] {
-        try query { db in
-            try ArchiveSQL.fetch(
-                db, "defect IS NULL AND episode IN (SELECT id FROM episode WHERE podcast = ? AND buried = 0)", [show])
-        }
+        try all(
+            where: "defect IS NULL AND episode IN (SELECT id FROM episode WHERE podcast = ? AND buried = 0)", [show])
     }
 
     /// Returns the names of the archive's folders that have files of episodes.
@@ -90,23 +82,20 @@ extension Library {
 
     /// Returns the files that are missing or changed.
     package func defectiveArchivedFiles() throws -> [ArchivedFile] {
-        try query { db in try ArchiveSQL.fetch(db, "defect IS NOT NULL ORDER BY path", []) }
+        try all(where: "defect IS NOT NULL ORDER BY path")
     }
 
     /// Returns the intact files whose episodes are not served from the archive: it was offline when they were opened,
     /// or their show was subscribed again.
     package func detachedArchivedFiles(excluding excluded: Set<EpisodeID>, limit: Int) throws -> [ArchivedFile] {
-        try query { db in
-            let files = try ArchiveSQL.fetch(
-                db,
-                """
+        let files: [ArchivedFile] = try all(
+            where: """
                 defect IS NULL AND EXISTS (SELECT 1 FROM episode e WHERE e.id = archived.episode AND e.buried = 0)
                     AND NOT EXISTS (
                         SELECT 1 FROM rendition r WHERE r.episode = archived.episode AND r.archived IS NOT NULL)
                 ORDER BY path LIMIT ?
                 """, [limit + excluded.count])
-            return Array(files.filter { file in file.episode.map { !excluded.contains($0) } ?? false }.prefix(limit))
-        }
+        return Array(files.filter { file in file.episode.map { !excluded.contains($0) } ?? false }.prefix(limit))
     }
 
     /// Records a complete file in the archive as the file of an episode, and ends the episode's download.
@@ -119,47 +108,32 @@ extension Library {
     @discardableResult
     package func archive(_ file: ArchivedFile, as episode: EpisodeID, now: Int64) throws -> String? {
         try write { db in
-            let facts = try Row.fetchOne(
-                db,
-                """
-                SELECT p.url, e.guid, e.url, e.podcast FROM episode e JOIN podcast p ON p.id = e.podcast
-                WHERE e.id = ? AND e.buried <> 1
-                """, [episode])
-            guard let facts else { throw LibraryError.noSuchEpisode(episode) }
-            let (feed, guid, url): (String, String?, String) = (facts[0], facts[1], facts[2])
             try db.run("DELETE FROM archived WHERE episode = ? OR path = ?", [episode, file.path])
             try db.run(
                 """
                 INSERT INTO archived (path, episode, feed, guid, url, size, sha256, file_state, defect)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-                [
-                    file.path, episode, feed, guid, url, file.size, file.sha256, file.fileState, file.defect,
-                ])
-            let old = try RenditionSQL.fetch(db, "r.episode = ?", [episode]).first
+                SELECT ?, e.id, p.url, e.guid, e.url, ?, ?, ?, ? FROM episode e JOIN podcast p ON p.id = e.podcast
+                WHERE e.id = ? AND e.buried <> 1
+                """, [file.path, file.size, file.sha256, file.fileState, file.defect, episode])
+            guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
+            let old = try Rendition.fetch(db, where: "r.episode = ?", [episode]).first
             if let old, old.complete, old.sha256 == file.sha256, old.size == file.size {
                 try db.run(
                     "UPDATE rendition SET archived = ?, file_state = ? WHERE episode = ?",
                     [file.path, file.fileState, episode])
             } else {
                 try db.run("DELETE FROM rendition WHERE episode = ?", [episode])
-                let generation = try StoredNumber.fetchOne(
-                    db,
-                    """
-                    UPDATE episode SET generation = \(RenditionSQL.generation) + 1, confirmed_size = ? WHERE id = ?
-                    RETURNING generation
-                    """, [file.size, episode])
-                let podcast: Int64 = facts[3]
+                try db.run(
+                    "UPDATE episode SET generation = \(RenditionSQL.generation) + 1, confirmed_size = ? WHERE id = ?",
+                    [file.size, episode])
+                // There is no cache file, so its name is only unique.
+                let name = UUID().uuidString.lowercased().replacing("-", with: "")
                 try db.run(
                     """
                     INSERT INTO rendition (episode, podcast, generation, file, size, received, complete, sha256,
                         file_state, created, last_opened, archived)
-                    VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6, ?7, ?8, ?8, ?9)
-                    """,
-                    [
-                        episode, podcast, generation, ArchiveSQL.newName(), file.size, file.sha256, file.fileState,
-                        now, file.path,
-                    ])
+                    SELECT id, podcast, generation, ?1, ?2, ?2, 1, ?3, ?4, ?5, ?5, ?6 FROM episode WHERE id = ?7
+                    """, [name, file.size, file.sha256, file.fileState, now, file.path, episode])
             }
             try db.run("UPDATE episode SET changed = ? WHERE id = ?", [now, episode])
             try db.run("DELETE FROM download WHERE episode = ?", [episode])
@@ -204,35 +178,25 @@ extension Library {
     package func archiveCandidates(
         isDefault: Bool, excluding excluded: Set<EpisodeID> = [], limit: Int
     ) throws -> [ArchiveCandidate] {
-        try query { db in
-            let rows = try Row.fetchCursor(
-                db,
-                """
-                SELECT e.id, p.id, p.name, e.name, r.size \(ArchiveSQL.candidates(isDefault: isDefault))
-                ORDER BY p.id, e.moment, e.id LIMIT ?
-                """, [limit + excluded.count])
-            var found: [ArchiveCandidate] = []
-            while found.count < limit, let row = try rows.next() {
-                let candidate = ArchiveCandidate(
-                    episode: row[0], show: row[1], showName: row[2], name: row[3], size: row[bytes: 4] ?? 0)
-                if !excluded.contains(candidate.episode) { found.append(candidate) }
-            }
-            return found
+        let candidates = try rows(
+            """
+            SELECT e.id, p.id, p.name, e.name, r.size \(ArchiveSQL.candidates(isDefault: isDefault))
+            ORDER BY p.id, e.moment, e.id LIMIT ?
+            """, [limit + excluded.count]
+        ) { row in
+            ArchiveCandidate(episode: row[0], show: row[1], showName: row[2], name: row[3], size: row[bytes: 4] ?? 0)
         }
+        return Array(candidates.filter { !excluded.contains($0.episode) }.prefix(limit))
     }
 
     /// Returns how much belongs into the archive and is still in the cache, of one show or of all.
     package func archiveBacklog(isDefault: Bool, of show: ShowID? = nil) throws -> ArchiveBacklog {
-        try query { db in
-            let row = try Row.fetchOne(
-                db,
-                """
-                SELECT count(*), total(r.size) \(ArchiveSQL.candidates(isDefault: isDefault))
-                AND (?1 IS NULL OR r.podcast = ?1)
-                """, [show])
-            let bytes: Double = row?[1] ?? 0
-            return ArchiveBacklog(episodes: row?[0] ?? 0, bytes: Int64(min(bytes, 1e18)))
-        }
+        try row(
+            """
+            SELECT count(*), CAST(total(r.size) AS INTEGER) \(ArchiveSQL.candidates(isDefault: isDefault))
+            AND (?1 IS NULL OR r.podcast = ?1)
+            """, [show]
+        ) { ArchiveBacklog(episodes: $0[0], bytes: $0[1]) } ?? ArchiveBacklog()
     }
 
     /// Whether a show is archived.
@@ -298,18 +262,15 @@ enum ArchiveSQL {
             AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.episode = e.id)
             """
     }
+}
 
-    /// Returns the value of the column `file` for a rendition without a cache file.
-    static func newName() -> String { UUID().uuidString.lowercased().replacing("-", with: "") }
+extension ArchivedFile: StoredRow {
+    static let columns = "path, episode, size, sha256, file_state, defect"
+    static let table = "archived"
 
-    static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [ArchivedFile] {
-        try Row.fetchCursor(
-            db, "SELECT path, episode, size, sha256, file_state, defect FROM archived WHERE \(condition)", arguments
-        ).mapAll { row in
-            ArchivedFile(
-                path: row[0], episode: row[1], size: row[bytes: 2] ?? 0, sha256: row[3], fileState: row[4],
-                defect: row[5])
-        }
+    init(_ row: Row) {
+        self.init(
+            path: row[0], episode: row[1], size: row[bytes: 2] ?? 0, sha256: row[3], fileState: row[4], defect: row[5])
     }
 }
 

@@ -136,8 +136,42 @@ extension RowCursor {
     }
 }
 
+/// A value that is read from a row.
+protocol StoredRow {
+    /// The columns that `init(_:)` reads, in its order.
+    static var columns: String { get }
+    /// The table of the columns, or a join.
+    static var table: String { get }
+
+    init(_ row: Row)
+}
+
+extension StoredRow {
+    /// - Parameters:
+    ///   - outer: A table to be read before `table`, with `CROSS JOIN`.
+    ///   - condition: The text after WHERE.
+    static func fetch(
+        _ db: Database, joining outer: String = "", where condition: String, _ arguments: StatementArguments = []
+    ) throws -> [Self] {
+        try Row.fetchCursor(db, "SELECT \(columns) FROM \(outer)\(table) WHERE \(condition)", arguments)
+            .mapAll(Self.init)
+    }
+}
+
 /// Queries of one statement; see `query`.
 extension Library {
+    func all<Value: StoredRow>(
+        joining outer: String = "", where condition: String, _ arguments: StatementArguments = []
+    ) throws -> [Value] {
+        try query { db in try Value.fetch(db, joining: outer, where: condition, arguments) }
+    }
+
+    func first<Value: StoredRow>(
+        joining outer: String = "", where condition: String, _ arguments: StatementArguments = []
+    ) throws -> Value? {
+        try query { db in try Value.fetch(db, joining: outer, where: condition, arguments).first }
+    }
+
     func value<Value: DatabaseValueConvertible>(
         _ sql: String, _ arguments: StatementArguments = []
     ) throws -> Value? {
@@ -160,6 +194,19 @@ extension Library {
         _ sql: String, _ arguments: StatementArguments = [], _ transform: (Row) throws -> Value
     ) throws -> [Value] {
         try query { db in try Row.fetchCursor(db, sql, arguments).mapAll(transform) }
+    }
+
+    /// Converts the first row; `nil` without a row.
+    func row<Value>(
+        _ sql: String, _ arguments: StatementArguments = [], _ transform: (Row) throws -> Value?
+    ) throws -> Value? {
+        try query { db in try Row.fetchOne(db, sql, arguments).flatMap(transform) }
+    }
+
+    func dictionary<Key, Value>(
+        _ sql: String, _ arguments: StatementArguments = [], _ entry: (Row) throws -> (Key, Value)
+    ) throws -> [Key: Value] {
+        try query { db in try Row.fetchCursor(db, sql, arguments).dictionary(entry) }
     }
 
     /// Executes one statement in a transaction.

@@ -17,14 +17,10 @@ enum StoredNumber {
     }
 
     /// Returns the number in the first column of the first row; `nil` without a row, or for NULL.
-    static func fetchOne(_ statement: Statement, _ arguments: StatementArguments = []) throws -> Int64? {
-        let rows = try Row.fetchCursor(statement, arguments: arguments)
+    static func fetchOne(_ db: Database, _ sql: String, _ arguments: StatementArguments = []) throws -> Int64? {
+        let rows = try Row.fetchCursor(db, sql, arguments)
         guard let row = try rows.next() else { return nil }
         return row[0]
-    }
-
-    static func fetchOne(_ db: Database, _ sql: String, _ arguments: StatementArguments = []) throws -> Int64? {
-        try fetchOne(db.cachedStatement(sql: sql), arguments)
     }
 }
 

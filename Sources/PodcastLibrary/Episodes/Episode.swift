@@ -110,12 +110,6 @@ package struct Track: Sendable, Equatable {
     package var title: String
     /// The duration in seconds.
     package var duration: Double?
-
-    package init(name: String, title: String, duration: Double? = nil) {
-        self.name = name
-        self.title = title
-        self.duration = duration
-    }
 }
 
 /// The kinds of files that a feed offers beside an episode's media. The set is stored in the episode's row, so that a

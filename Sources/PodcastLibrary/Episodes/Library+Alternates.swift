@@ -32,22 +32,12 @@ package struct Alternate: Sendable, Equatable {
 extension Library {
     /// Returns the alternates of an episode, in the feed's order; their `name` is the path below the show's folder.
     package func alternates(of episode: EpisodeID) throws -> [EpisodeEntry] {
-        try query { db in
-            try EpisodeSQL.entries(
-                db, from: AlternateSQL.table,
-                "a.episode = ? AND e.buried = \(EpisodeSQL.alternate) ORDER BY a.position",
-                [episode])
-        }
+        try all(joining: AlternateSQL.joined, where: "\(AlternateSQL.isOffered) ORDER BY a.position", [episode])
     }
 
     /// Returns the alternate of an episode with this file name.
     package func alternate(of episode: EpisodeID, named name: String) throws -> EpisodeEntry? {
-        try query { db in
-            try EpisodeSQL.entries(
-                db, from: AlternateSQL.table,
-                "a.episode = ? AND a.name = ? AND e.buried = \(EpisodeSQL.alternate)", [episode, name]
-            ).first
-        }
+        try first(joining: AlternateSQL.joined, where: "\(AlternateSQL.isOffered) AND a.name = ?", [episode, name])
     }
 
     /// Returns the alternate of a show with this path below the show's folder.
@@ -59,22 +49,18 @@ extension Library {
 
     /// Returns the alternate with this id; `nil` for an episode's main file.
     package func alternate(id: EpisodeID) throws -> Alternate? {
-        try query { db in
-            return try Row.fetchOne(
-                db, "SELECT medium, episode, title, bit_rate, height, language, codecs FROM alternate WHERE medium = ?",
-                [id]
-            ).map {
-                Alternate(
-                    id: $0[0], episode: $0[1], title: $0[2], bitRate: $0[3], height: $0[4], language: $0[5],
-                    codecs: $0[6])
-            }
+        try row(
+            "SELECT medium, episode, title, bit_rate, height, language, codecs FROM alternate WHERE medium = ?", [id]
+        ) {
+            Alternate(
+                id: $0[0], episode: $0[1], title: $0[2], bitRate: $0[3], height: $0[4], language: $0[5], codecs: $0[6])
         }
     }
 
     /// Returns the episode of which a file is an encoding, which is `file` itself for a main file. The playback state
     /// belongs to that episode, whichever file was played.
     package func mainEpisode(of file: EpisodeID) throws -> EpisodeID {
-        try query { db in try EpisodeID.fetchOne(db, "SELECT episode FROM alternate WHERE medium = ?", [file]) ?? file }
+        try value("SELECT episode FROM alternate WHERE medium = ?", [file]) ?? file
     }
 
     /// Returns all episodes and alternates of a show, also those that are no longer listed or offered.
@@ -118,7 +104,10 @@ extension FileName {
 
 /// SQL about alternates.
 enum AlternateSQL {
-    static let table = "alternate a CROSS JOIN episode e ON e.id = a.medium"
+    static let joined = "alternate a CROSS JOIN "
+    static let table = "\(joined)episode e ON e.id = a.medium"
+    /// The condition of the alternates that the feed offers for an episode.
+    static let isOffered = "e.id = a.medium AND a.episode = ? AND e.buried = \(EpisodeSQL.alternate)"
 
     /// The SQL condition on a row of `episode`: it is neither a tombstone (the row of a removed episode) nor an
     /// alternate of one.
@@ -143,11 +132,7 @@ enum AlternateSQL {
     /// - Returns: The renditions whose cache files are now unreferenced.
     static func drop(of episode: EpisodeID, now: Int64, _ db: Database) throws -> [Rendition] {
         let files = "(SELECT medium FROM alternate WHERE episode = ?)"
-        let dropped = try RenditionSQL.fetch(db, "r.episode IN \(files)", [episode])
-        guard !dropped.isEmpty else {
-            try db.run("DELETE FROM download WHERE episode IN \(files)", [episode])
-            return []
-        }
+        let dropped = try Rendition.fetch(db, where: "r.episode IN \(files)", [episode])
         for rendition in dropped { try RenditionSQL.advance(rendition.episode, now: now, db) }
         for table in ["rendition", "download"] {
             try db.run("DELETE FROM \(table) WHERE episode IN \(files)", [episode])

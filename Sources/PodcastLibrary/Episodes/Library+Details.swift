@@ -47,9 +47,7 @@ enum StoredDetails {
 extension Library {
     /// Returns the details of a show for its page; `nil` if its feed has none.
     package func details(ofShow podcast: ShowID) throws -> ShowDetails? {
-        let text = try read { db in
-            try String.fetchOne(db, "SELECT value FROM show_details WHERE podcast = ?", [podcast])
-        }
-        return StoredDetails.value(text, as: ShowDetails.self)
+        StoredDetails.value(
+            try value("SELECT value FROM show_details WHERE podcast = ?", [podcast]), as: ShowDetails.self)
     }
 }

@@ -9,66 +9,46 @@ extension Library {
 
     /// Returns the episodes of a show, newest first; an undated one is sorted by when it was first seen.
     package func entries(of podcast: ShowID) throws -> [EpisodeEntry] {
-        try query { db in
-            try EpisodeSQL.entries(db, "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast])
-        }
+        try all(where: EpisodeSQL.isListed, [podcast])
     }
 
     /// Returns the episodes of a show that have any of these sidecars, newest first.
     package func entries(of podcast: ShowID, with sidecars: Sidecars) throws -> [EpisodeEntry] {
-        try query { db in
-            try EpisodeSQL.entries(
-                db,
-                """
+        try all(
+            where: """
                 e.podcast = ?1 AND e.buried = 0 AND (e.sidecars & ?2 <> 0 OR ?3 AND r.chapters <> '') \
                 ORDER BY e.moment DESC, e.id DESC
                 """, [podcast, sidecars.rawValue, sidecars.contains(.chapters)])
-        }
     }
 
     package func entry(of podcast: ShowID, named name: String) throws -> EpisodeEntry? {
-        try query { db in
-            try EpisodeSQL.entries(
-                db, "e.podcast = ? AND e.folded = ? AND e.name = ? AND e.buried = 0",
-                [podcast, FileName.folded(FileName.stem(ofFile: name)), name]
-            ).first
-        }
+        try first(where: EpisodeSQL.isNamed, [podcast, FileName.folded(FileName.stem(ofFile: name)), name])
     }
 
     /// Returns the episode with exactly this file name without extension, for lookups of its sidecar files.
     package func entry(of podcast: ShowID, stem: String) throws -> EpisodeEntry? {
-        try query { db in
-            try EpisodeSQL.entries(
-                db, "e.podcast = ? AND e.folded = ? AND e.buried = 0", [podcast, FileName.folded(stem)]
-            ).first { FileName.stem(ofFile: $0.name).utf8.elementsEqual(stem.utf8) }
-        }
+        try all(where: "e.podcast = ? AND e.folded = ? AND e.buried = 0", [podcast, FileName.folded(stem)])
+            .first { FileName.stem(ofFile: $0.name).utf8.elementsEqual(stem.utf8) }
     }
 
     /// Returns the episode or the alternate with this id. An alternate is another encoding of an episode; it has a row
     /// of its own. Its name is a path: the folder of the episode's alternates and the file name.
     package func entry(id: EpisodeID) throws -> EpisodeEntry? {
-        try query { db in try EpisodeSQL.entries(db, "e.id = ? AND e.buried <> 1", [id]).first }
+        try first(where: "e.id = ? AND e.buried <> 1", [id])
     }
 
     /// Returns the episode or the alternate with this id. The name of an alternate is a path, as in `entry(id:)`.
     package func episode(id: EpisodeID) throws -> Episode? {
-        try query { db in try EpisodeSQL.episodes(db, "e.id = ? AND e.buried <> 1", [id]).first }
+        try first(where: "e.id = ? AND e.buried <> 1", [id])
     }
 
     package func episode(of podcast: ShowID, named name: String) throws -> Episode? {
-        try query { db in
-            try EpisodeSQL.episodes(
-                db, "e.podcast = ? AND e.folded = ? AND e.name = ? AND e.buried = 0",
-                [podcast, FileName.folded(FileName.stem(ofFile: name)), name]
-            ).first
-        }
+        try first(where: EpisodeSQL.isNamed, [podcast, FileName.folded(FileName.stem(ofFile: name)), name])
     }
 
     /// Returns the episodes of a show with their notes, newest first.
     package func episodes(of podcast: ShowID) throws -> [Episode] {
-        try query { db in
-            try EpisodeSQL.episodes(db, "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast])
-        }
+        try all(where: EpisodeSQL.isListed, [podcast])
     }
 
     /// Returns the transcripts and chapters that the feed lists for an episode. If the feed itself has no chapters,
@@ -97,12 +77,7 @@ extension Library {
 
     /// Returns the tracks of a show's playlist, newest first. Reads only the columns that a track needs.
     package func tracks(of podcast: ShowID) throws -> [Track] {
-        try rows(
-            """
-            SELECT name, title, duration FROM episode
-            WHERE podcast = ? AND buried = 0 ORDER BY moment DESC, id DESC
-            """, [podcast]
-        ) {
+        try rows("SELECT name, title, duration FROM episode e WHERE \(EpisodeSQL.isListed)", [podcast]) {
             Track(name: $0[0], title: $0[1], duration: $0[2])
         }
     }
@@ -148,7 +123,7 @@ extension Library {
         try write { db in
             var renditions: [Rendition] = []
             for id in episodes {
-                let dropped = try RenditionSQL.fetch(db, "r.episode = ?", [id])
+                let dropped = try Rendition.fetch(db, where: "r.episode = ?", [id])
                 renditions += dropped
                 renditions += try AlternateSQL.drop(of: id, now: now, db)
                 try db.run("DELETE FROM rendition WHERE episode = ?", [id])
@@ -255,65 +230,63 @@ enum EpisodeSQL {
     static let size = "coalesce(e.confirmed_size, r.size)"
 
     /// The SQL expression for an episode's sidecars, with the chapters inside the cached media file.
-    private static let sidecars = "e.sidecars | iif(r.chapters <> '', \(Sidecars.chapters.rawValue), 0)"
+    fileprivate static let sidecars = "e.sidecars | iif(r.chapters <> '', \(Sidecars.chapters.rawValue), 0)"
 
-    private static let entry = """
-        SELECT e.id, e.podcast, e.name, e.published, e.first_seen, e.changed, \(size), e.length, e.duration, \
-        e.type, e.generation, r.received, r.complete, e.last_opened, \(sidecars)
+    /// The condition of the rows `episode e` that can be found: those that a subscribed show lists.
+    static let isFindable = "e.buried = 0 AND (SELECT p.ephemeral = 0 FROM podcast p WHERE p.id = e.podcast)"
+    /// The condition of the rows `episode e` in progress. The position is an integer, like the number in the condition of
+    /// the index `episode_begun`: otherwise SQLite does not use this index.
+    static let isBegun = "e.played = 0 AND e.position >= \(Int(ListeningRules.inProgress))"
+    /// The condition and the order of a show's episodes, newest first.
+    static let isListed = "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC"
+    /// The condition of a show's episode with a folded stem and a file name.
+    fileprivate static let isNamed = "e.podcast = ? AND e.folded = ? AND e.name = ? AND e.buried = 0"
+}
+
+extension EpisodeEntry: StoredRow {
+    static let columns = """
+        e.id, e.podcast, e.name, e.published, e.first_seen, e.changed, \(EpisodeSQL.size), e.length, e.duration, \
+        e.type, e.generation, r.received, r.complete, e.last_opened, \(EpisodeSQL.sidecars)
         """
+    static let table = "episode e LEFT JOIN rendition r ON r.episode = e.id"
 
-    /// - Parameter source: The table `episode e`, or a join with it.
-    static func entries(
-        _ db: Database, from source: String = "episode e", _ condition: String, _ arguments: StatementArguments
-    ) throws -> [EpisodeEntry] {
-        return try Row.fetchCursor(
-            db, "\(entry) FROM \(source) LEFT JOIN rendition r ON r.episode = e.id WHERE \(condition)", arguments
-        ).mapAll { row in
-            let name: String = row[2]
-            let size = EpisodeSize(
-                confirmed: row[bytes: 6], length: row[bytes: 7], duration: row[8],
-                type: row[9], name: name)
-            return EpisodeEntry(
-                id: row[0], podcast: row[1], name: name, published: row[3], firstSeen: row[4], changed: row[5],
-                size: size.bytes, sizeSource: size.source, generation: row[10], cachedBytes: row[bytes: 11] ?? 0,
-                complete: row[12] ?? false, lastOpened: row[13], sidecars: Sidecars(rawValue: row[14]))
-        }
+    init(_ row: Row) {
+        let name: String = row[2]
+        let size = EpisodeSize(
+            confirmed: row[bytes: 6], length: row[bytes: 7], duration: row[8], type: row[9], name: name)
+        self.init(
+            id: row[0], podcast: row[1], name: name, published: row[3], firstSeen: row[4], changed: row[5],
+            size: size.bytes, sizeSource: size.source, generation: row[10], cachedBytes: row[bytes: 11] ?? 0,
+            complete: row[12] ?? false, lastOpened: row[13], sidecars: Sidecars(rawValue: row[14]))
     }
+}
 
-    private static let full = """
-        SELECT e.id, e.podcast, e.name, e.guid, e.title, e.published, e.published_offset, e.duration, e.url, e.type, \
+extension Episode: StoredRow {
+    static let columns = """
+        e.id, e.podcast, e.name, e.guid, e.title, e.published, e.published_offset, e.duration, e.url, e.type, \
         e.length, e.season, e.episode, e.episode_type, e.explicit, e.link, n.notes, e.image, e.author, e.first_seen, \
-        e.changed, e.listed, \(size), e.generation, r.received, r.complete, r.sha256, e.played, e.position, \
-        e.pinned, e.last_opened, e.sidecars, d.id, d.session, d.suspended, d.created, d.error, d.error_number, \
-        r.verified, e.last_played, a.path, a.defect, f.problem, r.archived IS NOT NULL \
-        FROM episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
+        e.changed, e.listed, \(EpisodeSQL.size), e.generation, r.received, r.complete, r.sha256, r.verified, \
+        e.played, e.position, e.last_played, e.pinned, e.last_opened, e.sidecars, a.path, a.defect, f.problem, \
+        r.archived IS NOT NULL, \(Download.columns)
+        """
+    static let table = """
+        episode e LEFT JOIN rendition r ON r.episode = e.id LEFT JOIN download d ON d.episode = e.id \
         LEFT JOIN detail n ON n.episode = e.id LEFT JOIN archived a ON a.episode = e.id \
-        LEFT JOIN archive_folder f ON a.episode IS NOT NULL WHERE
+        LEFT JOIN archive_folder f ON a.episode IS NOT NULL
         """
 
-    static func episodes(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Episode] {
-        return try Row.fetchCursor(db, full + " " + condition, arguments).mapAll { row in
-            var episode = Episode(
-                id: row[0], podcast: row[1], name: row[2], guid: row[3], title: row[4], published: row[5],
-                publishedOffset: row[6], duration: row[7], url: row[8], type: row[9], length: row[bytes: 10],
-                season: row[11], episode: row[12], episodeType: row[13], explicit: row[14], link: row[15],
-                notes: row[16], image: row[17], author: row[18], firstSeen: row[19], changed: row[20], listed: row[21],
-                confirmedSize: row[bytes: 22], generation: row[23])
-            episode.cachedBytes = row[bytes: 24] ?? 0
-            (episode.complete, episode.sha256, episode.isVerified) = (row[25] ?? false, row[26], row[38] ?? false)
-            (episode.played, episode.position, episode.lastPlayed) = (row[27], row[28], row[39])
-            (episode.pinned, episode.lastOpened) = (row[29], row[30])
-            episode.sidecars = Sidecars(rawValue: row[31])
-            if let id: TaskID = row[32] {
-                episode.download = Download(
-                    id: id, episode: episode.id, session: row[33], suspended: row[34], created: row[35],
-                    error: row[36], errorNumber: row[37])
-            }
-            if let path: String = row[40] {
-                episode.archive = Episode.Archive(
-                    path: path, defect: row[41], folderProblem: row[42], isServed: row[43])
-            }
-            return episode
+    init(_ row: Row) {
+        self.init(
+            id: row[0], podcast: row[1], name: row[2], guid: row[3], title: row[4], published: row[5],
+            publishedOffset: row[6], duration: row[7], url: row[8], type: row[9], length: row[bytes: 10],
+            season: row[11], episode: row[12], episodeType: row[13], explicit: row[14], link: row[15],
+            notes: row[16], image: row[17], author: row[18], firstSeen: row[19], changed: row[20], listed: row[21],
+            confirmedSize: row[bytes: 22], generation: row[23], cachedBytes: row[bytes: 24] ?? 0,
+            complete: row[25] ?? false, sha256: row[26], isVerified: row[27] ?? false, played: row[28],
+            position: row[29], lastPlayed: row[30], pinned: row[31], lastOpened: row[32],
+            sidecars: Sidecars(rawValue: row[33]), download: Download(ifAny: row, from: 38))
+        if let path: String = row[34] {
+            archive = Archive(path: path, defect: row[35], folderProblem: row[36], isServed: row[37])
         }
     }
 }

@@ -6,10 +6,8 @@ extension Library {
     /// Returns the stored playback state of an episode; `nil` if there is no such episode or it was removed from all
     /// listings.
     package func listening(of episode: EpisodeID) throws -> StoredListening? {
-        try query { db in
-            try Row.fetchOne(
-                db, "SELECT played, position, duration FROM episode WHERE id = ? AND buried = 0", [episode]
-            ).map { StoredListening(played: $0[0], position: $0[1], duration: $0[2]) }
+        try row("SELECT played, position, duration FROM episode WHERE id = ? AND buried = 0", [episode]) {
+            StoredListening(played: $0[0], position: $0[1], duration: $0[2])
         }
     }
 
@@ -31,9 +29,7 @@ extension Library {
     /// - Throws: `noSuchPodcast`.
     package func setPlayed(podcast: ShowID, _ played: Bool, now: Int64) throws -> Int {
         try write { db in
-            guard try Bool.fetchOne(db, "SELECT 1 FROM podcast WHERE id = ?", [podcast]) != nil else {
-                throw LibraryError.noSuchPodcast(podcast)
-            }
+            guard try Self.podcastExists(podcast, db) else { throw LibraryError.noSuchPodcast(podcast) }
             // With a sync server the playback state is one value, played or a position, so marking an episode as played
             // clears its position: see podfs-sync(7).
             let clearsPosition = try played && SyncSQL.hasAccount(db)

@@ -34,19 +34,16 @@ extension Library {
     /// - Returns: `nil` if the episode does not exist or is a tombstone (`buried` is 1). An alternate (`buried` is 2)
     ///   is returned.
     package func opening(of episode: EpisodeID) throws -> EpisodeOpening? {
-        try query { db in
-            guard
-                let row = try Row.fetchOne(
-                    db,
-                    """
-                    SELECT e.generation, \(EpisodeSQL.size), r.complete, r.generation, r.file, r.size, \
-                    (SELECT p.ephemeral AND p.id NOT IN (SELECT podcast FROM sync_removed) \
-                    FROM podcast p WHERE p.id = e.podcast), e.length, e.duration, e.type, e.name, r.file_state, \
-                    r.archived, f.path, f.problem IS NOT NULL \
-                    FROM episode e LEFT JOIN rendition r ON r.episode = e.id \
-                    LEFT JOIN archive_folder f ON r.archived IS NOT NULL WHERE e.id = ? AND e.buried <> 1
-                    """, [episode])
-            else { return nil }
+        try row(
+            """
+            SELECT e.generation, \(EpisodeSQL.size), r.complete, r.generation, r.file, r.size, \
+            (SELECT p.ephemeral AND p.id NOT IN (SELECT podcast FROM sync_removed) \
+            FROM podcast p WHERE p.id = e.podcast), e.length, e.duration, e.type, e.name, r.file_state, \
+            r.archived, f.path, f.problem IS NOT NULL \
+            FROM episode e LEFT JOIN rendition r ON r.episode = e.id \
+            LEFT JOIN archive_folder f ON r.archived IS NOT NULL WHERE e.id = ? AND e.buried <> 1
+            """, [episode]
+        ) { row in
             let shownSize = EpisodeSize(
                 confirmed: row[bytes: 1], length: row[bytes: 7], duration: row[8],
                 type: row[9], name: row[10])

@@ -69,26 +69,18 @@ extension Library {
             WHERE e.podcast = ?1 AND (e.buried = 0 OR e.buried = 1 AND e.listed = 1)
             """, [podcast, goneError]
         ) { row in
-            var episode = RetainedEpisode(
+            RetainedEpisode(
                 id: row[0], moment: row[1], title: row[2], duration: row[3], type: row[4], listed: row[5],
                 cachedBytes: row[bytes: 6] ?? 0, complete: row[7] ?? false, played: row[8], position: row[9],
-                pinned: row[10], hasTask: row[11], isMediaGone: row[12], isAutomatic: row[13], isDeclined: row[14])
-            episode.isStream = StreamFile.isStream(row[15])
-            episode.isBuried = row[16]
-            episode.file = row[17]
-            episode.isArchived = row[18]
-            return episode
+                pinned: row[10], hasTask: row[11], isMediaGone: row[12], isAutomatic: row[13], isDeclined: row[14],
+                isStream: StreamFile.isStream(row[15]), isBuried: row[16], file: row[17], isArchived: row[18])
         }
     }
 
     /// Returns whether a show has automatic downloads, or buried episodes that its feed still lists.
     package func hasRetention(_ podcast: ShowID) throws -> Bool {
-        try query { db in
-            return try Int.fetchOne(
-                db,
-                """
-                SELECT 1 FROM episode WHERE podcast = ? AND (automatic = 1 OR buried = 1 AND listed = 1) LIMIT 1
-                """, [podcast]) != nil
-        }
+        try value(
+            "SELECT 1 FROM episode WHERE podcast = ? AND (automatic = 1 OR buried = 1 AND listed = 1) LIMIT 1",
+            [podcast]) ?? false
     }
 }

@@ -37,10 +37,7 @@ package struct TaggedFile: Sendable, Equatable {
 extension Library {
     /// Returns the name of the folder of tagged files in the root.
     package func taggedFolder() throws -> String {
-        try query { db in
-            try String.fetchOne(db, "SELECT name FROM root_folder WHERE role = 'tagged'")
-                ?? "Tagged"
-        }
+        try value("SELECT name FROM root_folder WHERE role = 'tagged'") ?? "Tagged"
     }
 
     /// Returns the version of an episode's tagged file; `nil` if it was never opened.
@@ -83,21 +80,17 @@ extension Library {
     private static func taggedFiles(
         _ db: Database, _ condition: String, _ arguments: StatementArguments
     ) throws -> [EpisodeID: TaggedFile] {
-        let rows = try Row.fetchCursor(
+        try Row.fetchCursor(
             db,
             """
             SELECT t.episode, t.generation, t.rendition, t.tag_size, t.fingerprint, t.skipped, t.total
             FROM tagged t WHERE \(condition)
-            """, arguments)
-        var files: [EpisodeID: TaggedFile] = [:]
-        while let row = try rows.next() {
-            let id: EpisodeID = row[0]
-            files[id] = TaggedFile(
-                generation: row[1],
-                content: TaggedFile.Content(
-                    rendition: row[2], tagSize: row[bytes: 3] ?? 0, fingerprint: row.bits(4),
-                    skipped: row[bytes: 5] ?? 0, total: row[bytes: 6]))
+            """, arguments
+        ).dictionary { row in
+            let content = TaggedFile.Content(
+                rendition: row[2], tagSize: row[bytes: 3] ?? 0, fingerprint: row.bits(4), skipped: row[bytes: 5] ?? 0,
+                total: row[bytes: 6])
+            return (row[0], TaggedFile(generation: row[1], content: content))
         }
-        return files
     }
 }

@@ -124,9 +124,16 @@ package struct FindIndexWriter: Sendable {
         /// Finds the episodes of a show whose rows have changed, and removes those that it does not list any more.
         private mutating func begin(_ next: (id: ShowID, state: FindShow)) throws {
             let changes = try library.findChanges(of: next.id)
-            let known = try writer.changes(of: next.id)
-            for id in known.keys where changes[id] == nil { try writer.remove(id) }
-            let isRenamed = try writer.title(of: next.id).map { $0 != next.state.title } ?? false
+            let (known, title) = try writer.write { db in
+                let known: [EpisodeID: Int64] = try Row.fetchCursor(
+                    db, "SELECT episode, changed FROM document WHERE podcast = ?", [next.id]
+                ).dictionary { ($0[0], $0[1]) }
+                for id in known.keys where changes[id] == nil {
+                    try db.run("DELETE FROM document WHERE episode = ?", [id])
+                }
+                return (known, try String.fetchOne(db, "SELECT title FROM show WHERE podcast = ?", [next.id]))
+            }
+            let isRenamed = title.map { $0 != next.state.title } ?? false
             episodes = changes.filter { isRenamed || known[$0.key] != $0.value }.map(\.key).sorted(by: >)
             show = next
         }
@@ -167,22 +174,6 @@ package struct FindIndexWriter: Sendable {
         }
         return Set(cached.filter { indexed[$0.key] != $0.value }.keys)
             .union(indexed.filter { $0.value != Self.archived && cached[$0.key] == nil }.keys).sorted(by: >)
-    }
-
-    private func changes(of podcast: ShowID) throws -> [EpisodeID: Int64] {
-        try read { db in
-            try Row.fetchCursor(db, "SELECT episode, changed FROM document WHERE podcast = ?", [podcast])
-                .dictionary { ($0[0], $0[1]) }
-        }
-    }
-
-    /// Returns the title with which a show's episodes are indexed; `nil` if not all are.
-    private func title(of podcast: ShowID) throws -> String? {
-        try read { db in try String.fetchOne(db, "SELECT title FROM show WHERE podcast = ?", [podcast]) }
-    }
-
-    private func remove(_ episode: EpisodeID) throws {
-        try write { db in try db.run("DELETE FROM document WHERE episode = ?", [episode]) }
     }
 
     /// Indexes an episode, unless its text is the indexed one; removes it if it cannot be found any more.

@@ -19,7 +19,6 @@ struct FindShow: Equatable {
 
 /// The text of an episode to be indexed.
 struct FindEpisode {
-    var id: EpisodeID
     var podcast: ShowID
     var changed: Int64
     var title: String
@@ -30,9 +29,6 @@ struct FindEpisode {
 }
 
 extension Library {
-    /// The SQL condition of the rows `episode e` that can be found: those that a subscribed show lists.
-    private static let isFindable = "e.buried = 0 AND (SELECT p.ephemeral = 0 FROM podcast p WHERE p.id = e.podcast)"
-
     /// Returns the episodes with these ids that can be found, in the order of the ids.
     ///
     /// - Parameter limit: The maximum number of episodes.
@@ -40,7 +36,7 @@ extension Library {
         try query { db in
             var found: [EpisodeEntry] = []
             for id in ids {
-                found += try EpisodeSQL.entries(db, "e.id = ? AND \(Self.isFindable)", [id])
+                found += try EpisodeEntry.fetch(db, where: "e.id = ? AND \(EpisodeSQL.isFindable)", [id])
                 if found.count == limit { break }
             }
             return found
@@ -61,43 +57,32 @@ extension Library {
 
     /// Returns the subscribed shows. Reads all entries of an index: some 80 ms for 300,000 episodes.
     func findShows(now: Int64) throws -> [ShowID: FindShow] {
-        try query { db in
-            return try Row.fetchCursor(
-                db,
-                """
-                SELECT p.id, count(e.changed), CAST(total(e.changed) AS INTEGER),
-                    coalesce(max(e.changed), 0) >= ?, \(Self.showTitle) FROM podcast p
-                LEFT JOIN episode e ON e.podcast = p.id AND e.buried = 0 WHERE p.ephemeral = 0 GROUP BY p.id
-                """, [now]
-            ).dictionary { ($0[0], FindShow(title: $0[4], episodes: $0[1], changed: $0[2], isSettling: $0[3])) }
-        }
+        try dictionary(
+            """
+            SELECT p.id, count(e.changed), CAST(total(e.changed) AS INTEGER),
+                coalesce(max(e.changed), 0) >= ?, \(Self.showTitle) FROM podcast p
+            LEFT JOIN episode e ON e.podcast = p.id AND e.buried = 0 WHERE p.ephemeral = 0 GROUP BY p.id
+            """, [now]
+        ) { ($0[0], FindShow(title: $0[4], episodes: $0[1], changed: $0[2], isSettling: $0[3])) }
     }
 
     /// Returns when each episode of a show last changed.
     func findChanges(of podcast: ShowID) throws -> [EpisodeID: Int64] {
-        try query { db in
-            return try Row.fetchCursor(
-                db, "SELECT id, changed FROM episode WHERE podcast = ? AND buried = 0", [podcast]
-            ).dictionary { ($0[0], $0[1]) }
-        }
+        try dictionary("SELECT id, changed FROM episode WHERE podcast = ? AND buried = 0", [podcast]) { ($0[0], $0[1]) }
     }
 
     /// Returns the text of an episode; `nil` if the episode cannot be found.
     func findEpisode(_ id: EpisodeID) throws -> FindEpisode? {
-        try query { db in
-            try Row.fetchOne(
-                db,
-                """
-                SELECT e.id, e.podcast, e.changed, e.title, n.notes, r.archived IS NOT NULL,
-                    (SELECT \(Self.showTitle) FROM podcast p WHERE p.id = e.podcast)
-                FROM episode e LEFT JOIN detail n ON n.episode = e.id LEFT JOIN rendition r ON r.episode = e.id
-                WHERE e.id = ? AND \(Self.isFindable)
-                """, [id]
-            ).map {
-                FindEpisode(
-                    id: $0[0], podcast: $0[1], changed: $0[2], title: $0[3], showTitle: $0[6], notes: $0[4],
-                    isArchived: $0[5])
-            }
+        try row(
+            """
+            SELECT e.podcast, e.changed, e.title, (SELECT \(Self.showTitle) FROM podcast p WHERE p.id = e.podcast),
+                n.notes, r.archived IS NOT NULL
+            FROM episode e LEFT JOIN detail n ON n.episode = e.id LEFT JOIN rendition r ON r.episode = e.id
+            WHERE e.id = ? AND \(EpisodeSQL.isFindable)
+            """, [id]
+        ) {
+            FindEpisode(
+                podcast: $0[0], changed: $0[1], title: $0[2], showTitle: $0[3], notes: $0[4], isArchived: $0[5])
         }
     }
 }

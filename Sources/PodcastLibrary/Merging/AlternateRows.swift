@@ -11,7 +11,6 @@ struct AlternateRows {
     /// An alternate as the library has stored it.
     private struct StoredAlternate {
         let id: EpisodeID
-        let fileName: String
         let media: StoredMedia
         /// Whether the feed offered the encoding when it was last merged.
         let isOffered: Bool
@@ -47,12 +46,12 @@ struct AlternateRows {
         let known = isNew ? [] : try rows(of: episode)
         if offered.isEmpty, known.isEmpty { return }
         let rowOfAlternate = Self.match(offered, known)
-        var names = UniqueNames(taken: Set(known.map { FileName.folded(FileName.stem(ofFile: $0.fileName)) }))
+        var names = UniqueNames(taken: Set(known.map { FileName.folded(FileName.stem(ofFile: $0.media.name)) }))
         for (position, alternate) in offered.enumerated() {
             let row = rowOfAlternate[position].map { known[$0] }
             let fileName: String
             if let row {
-                fileName = row.fileName
+                fileName = row.media.name
             } else {
                 guard try reserveRoom() else { continue }
                 fileName = names.claim(alternate.label) + "." + alternate.fileExtension
@@ -78,10 +77,8 @@ struct AlternateRows {
             FROM \(AlternateSQL.table) WHERE a.episode = ? ORDER BY a.medium
             """, [episode]
         ).mapAll { row in
-            let name: String = row[1]
-            return StoredAlternate(
-                id: row[0], fileName: name,
-                media: StoredMedia(name: name, url: row[2], type: row[3], length: row[4], key: row[5]),
+            StoredAlternate(
+                id: row[0], media: StoredMedia(name: row[1], url: row[2], type: row[3], length: row[4], key: row[5]),
                 isOffered: row[6] as Int == EpisodeSQL.alternate, digest: row.bits(7), visibleDigest: row.bits(8),
                 firstSeen: row[9])
         }
@@ -98,7 +95,7 @@ struct AlternateRows {
         func assign(_ fits: (AlternateFacts, StoredAlternate) -> Bool) {
             for (number, alternate) in offered.enumerated() where rowOfAlternate[number] == nil {
                 let row = known.indices.first { row in
-                    isFree[row] && FileName.fileExtension(of: known[row].fileName) == alternate.fileExtension
+                    isFree[row] && FileName.fileExtension(of: known[row].media.name) == alternate.fileExtension
                         && fits(alternate, known[row])
                 }
                 guard let row else { continue }
@@ -181,9 +178,7 @@ struct AlternateRows {
         let isVisible = row.visibleDigest != digests.visible || !row.isOffered
         var columns = columns(values, firstSeen: row.firstSeen) + ["listed": true]
         if isVisible { columns += ["changed": now] }
-        if Merge.differ(row.media, media), !StreamFile.isStream(values.name) {
-            columns += ["confirmed_size": nil]
-        }
+        if row.media.isOtherFile(than: media) { columns += ["confirmed_size": nil] }
         try db.update("episode", columns, where: ["id": row.id])
         try db.update("alternate", Self.alternateColumns(values), where: ["medium": row.id])
         try StoredSources.write(media.sources, of: row.id, isNew: false, db)

@@ -79,15 +79,9 @@ package struct EpisodeMatcher {
     /// The values that an item and its row have in common.
     private struct Key: Hashable {
         var first: String
-        var second: String
+        var second = ""
         /// The second or the day of publication, depending on the criterion. Two unknown times count as equal.
         var number: Int64?
-
-        init(first: String, second: String = "", _ number: Int64? = nil) {
-            self.first = first
-            self.second = second
-            self.number = number
-        }
     }
 
     /// The rows with the same key, and the number of items that have it.
@@ -102,28 +96,28 @@ package struct EpisodeMatcher {
     private let rows: [EpisodeIdentity]
     private var rowOfItem: [Int?]
     private var isRowFree: [Bool]
-    private var freeItems: Int
-    private var freeRows: Int
+    private var matched = 0
 
     private init(items: [EpisodeIdentity], rows: [EpisodeIdentity]) {
         self.items = items
         self.rows = rows
         rowOfItem = Array(repeating: nil, count: items.count)
         isRowFree = Array(repeating: true, count: rows.count)
-        freeItems = items.count
-        freeRows = rows.count
     }
+
+    /// Whether there are items and rows without a match.
+    private var hasFree: Bool { matched < min(items.count, rows.count) }
 
     private mutating func run(isDelta: Bool) {
         pair(items, rows, uniqueOnly: true) { Self.guid($0).map { Key(first: $0) } }
-        guard freeItems > 0, freeRows > 0 else { return }
+        guard hasFree else { return }
 
         let items = items.map(Derived.init)
         let rows = rows.map(Derived.init)
 
         // 2. A guid that several items or rows share, only together with the URL.
         pair(items, rows, uniqueOnly: false) { facts in
-            facts.guid.map { Key(first: $0, second: facts.url + "\n" + (facts.title ?? ""), facts.seconds) }
+            facts.guid.map { Key(first: $0, second: facts.url + "\n" + (facts.title ?? ""), number: facts.seconds) }
         }
         pair(items, rows, uniqueOnly: true) { facts in
             facts.guid.map { Key(first: $0, second: facts.url) }
@@ -132,17 +126,17 @@ package struct EpisodeMatcher {
         // 3. The URL.
         pair(items, rows, uniqueOnly: false) { facts in
             guard facts.title != nil || facts.seconds != nil || facts.guid == nil else { return nil }
-            return Key(first: facts.url, second: facts.title ?? "", facts.seconds)
+            return Key(first: facts.url, second: facts.title ?? "", number: facts.seconds)
         }
         pair(items, rows, uniqueOnly: true) { Key(first: $0.url) }
         pair(items, rows, uniqueOnly: true) { facts in
-            Key(first: facts.url, second: facts.title ?? "", facts.day?.number)
+            Key(first: facts.url, second: facts.title ?? "", number: facts.day?.number)
         }
 
         // 4. The URL without its query. A script that distinguishes episodes by the query serves all of them under one
         // file name, so a single file name proves nothing, and title and day must then both agree. Otherwise one of the
         // two suffices. Two different guids rule the match out, unless each of them equals its media URL.
-        guard freeItems > 0, freeRows > 0, !isDelta else { return }
+        guard hasFree, !isDelta else { return }
         let hasSeveralNames = Self.hasSeveralFileNames(rows) || Self.hasSeveralFileNames(items)
         pair(items, rows, uniqueOnly: true, by: { Key(first: $0.path) }) { item, row in
             if let one = item.guid, let other = row.guid, one != other, !item.repeatsURL || !row.repeatsURL {
@@ -171,12 +165,12 @@ package struct EpisodeMatcher {
 
     private static func titleAndSecond(_ facts: Derived, _ guid: String = "") -> Key? {
         guard let title = facts.title, let seconds = facts.seconds, facts.day != nil else { return nil }
-        return Key(first: title, second: guid, seconds)
+        return Key(first: title, second: guid, number: seconds)
     }
 
     private static func titleAndDay(_ facts: Derived, _ guid: String = "") -> Key? {
         guard let title = facts.title, let day = facts.day else { return nil }
-        return Key(first: title, second: guid, day.number)
+        return Key(first: title, second: guid, number: day.number)
     }
 
     private static func isSameMedia(_ item: Derived, _ row: Derived) -> Bool {
@@ -195,7 +189,7 @@ package struct EpisodeMatcher {
         _ items: [Facts], _ rows: [Facts], uniqueOnly: Bool, by key: (Facts) -> Key?,
         if isSame: (Facts, Facts) -> Bool = { _, _ in true }
     ) {
-        guard freeItems > 0, freeRows > 0 else { return }
+        guard hasFree else { return }
         var groups: [Key: Group] = [:]
         groups.reserveCapacity(rows.count)
         for (index, row) in rows.enumerated() where uniqueOnly || isRowFree[index] {
@@ -214,8 +208,7 @@ package struct EpisodeMatcher {
             groups[itemKey]?.used += 1
             rowOfItem[index] = row
             isRowFree[row] = false
-            freeItems -= 1
-            freeRows -= 1
+            matched += 1
         }
     }
 

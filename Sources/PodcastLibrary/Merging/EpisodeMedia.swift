@@ -39,6 +39,16 @@ struct StoredMedia {
     var length: Int64?
     /// See `EpisodeMedia.key`.
     var key: String?
+
+    /// Whether the feed now refers to another file: the stated length or the URL without its query has changed. The
+    /// size that a server confirmed for the old file is then deleted. Cached bytes of the old file (a rendition) keep
+    /// their own size until they are removed. False for a stream, whose playlist is generated.
+    func isOtherFile(than media: EpisodeMedia) -> Bool {
+        if StreamFile.isStream(name) { return false }
+        if let length, let new = media.enclosure.length, length != new { return true }
+        let old = EpisodeMatcher.comparable(url: url).prefix { $0 != "?" }
+        return old != EpisodeMatcher.comparable(url: media.enclosure.url).prefix { $0 != "?" }
+    }
 }
 
 extension EpisodeFacts {

@@ -23,10 +23,7 @@ extension Library {
     ) throws -> MergeResult {
         let show = ArrivingShow(
             url: url, feed: feed, name: name, response: response, now: now, ephemeral: ephemeral, fromServer: server)
-        guard let result = try subscribe([show], template: template).first else {
-            throw LibraryError.failed(path: path, reason: "the transaction has no result")
-        }
-        return try result.get()
+        return try write { db in try Self.add(show, template, db).get() }
     }
 
     /// Adds shows with the episodes of their feeds, in one transaction. A rejected show does not affect the others.
@@ -189,25 +186,19 @@ package struct FeedResponse: Sendable, Equatable {
     /// adds and updates episodes. The validators and the show's data from the whole document stay.
     package var isDelta: Bool { status == 226 }
     /// Whether all items of the feed were read. If not, missing items are not recorded as having left the feed.
-    package var isWhole: Bool
+    package var isWhole = true
     /// The refresh interval in seconds that the feed asks for.
     package var updateInterval: Int64?
+}
 
-    package init(
-        finalURL: String, status: Int, etag: String? = nil, lastModified: String? = nil, contentType: String? = nil,
-        nextRefresh: Int64? = nil, isWhole: Bool = true, updateInterval: Int64? = nil,
-        space: AddressSpace? = nil, reach: AddressSpace? = nil
-    ) {
-        self.space = space
-        self.reach = reach
-        self.updateInterval = updateInterval
-        self.finalURL = finalURL
-        self.status = status
-        self.etag = etag
-        self.lastModified = lastModified
-        self.contentType = contentType
-        self.nextRefresh = nextRefresh
-        self.isWhole = isWhole
+extension FeedResponse {
+    /// - Parameter url: The address after all redirects.
+    package init(_ head: ResponseHead, from url: String) {
+        self.init(
+            // A redirect may lead to an address with user info, which must not be passed on.
+            finalURL: WebAddress.withoutUserInfo(url), status: head.status, etag: head["etag"],
+            lastModified: head["last-modified"], contentType: head["content-type"], space: head.space,
+            reach: head.firstSpace)
     }
 }
 

@@ -52,9 +52,7 @@ struct Merge {
 
     /// - Throws: `noSuchPodcast`.
     mutating func run(_ feed: Feed, _ items: Items, _ response: FeedResponse) throws -> MergeResult {
-        guard let old = try PodcastSQL.fetch(db, "p.id = ?", [podcast]) else {
-            throw LibraryError.noSuchPodcast(podcast)
-        }
+        let old = try show()
         let (known, facts) = try rows()
         let rowOfItem = EpisodeMatcher.match(
             items: items.episodes.map(\.identity), rows: facts, isDelta: response.isDelta)
@@ -91,12 +89,16 @@ struct Merge {
         return try result(items)
     }
 
-    private func result(_ items: Items) throws -> MergeResult {
-        guard let podcast = try PodcastSQL.fetch(db, "p.id = ?", [podcast]) else {
+    private func show() throws -> Podcast {
+        guard let show = try Podcast.fetch(db, where: "p.id = ?", [podcast]).first else {
             throw LibraryError.noSuchPodcast(podcast)
         }
-        return MergeResult(
-            podcast: podcast, inserted: inserted, updated: updated, unlisted: unlisted, skipped: items.skipped)
+        return show
+    }
+
+    private func result(_ items: Items) throws -> MergeResult {
+        MergeResult(
+            podcast: try show(), inserted: inserted, updated: updated, unlisted: unlisted, skipped: items.skipped)
     }
 
     /// Returns the rows of the show's episodes, and the facts that identify each of them. Buried episodes, which no
@@ -145,7 +147,12 @@ struct Merge {
         } else {
             let sameVisible = row.visibleDigest == item.visibleDigest
             let media = item.media(of: row.media)
-            try update(row, item, media, forgetSize: Self.differ(row.media, media), isVisible: returns || !sameVisible)
+            var columns =
+                item.columns(media, name: row.media.name, firstSeen: row.firstSeen) + Self.columns(item, media)
+            columns += ["listed": true, "buried": row.buried && row.listed]
+            if returns || !sameVisible { columns += ["changed": now] }
+            if row.media.isOtherFile(than: media) { columns += ["confirmed_size": nil] }
+            try db.update("episode", columns, where: ["id": row.id])
             try StoredSources.write(media.sources, of: row.id, isNew: false, db)
             if !sameVisible { try writeDetail(row.id, item, isNew: false) }
             try writeAttachments(row.id, item, isNew: false)
@@ -154,26 +161,6 @@ struct Merge {
         }
         if returns { isVisible = true }
         updated.append(row.id)
-    }
-
-    /// Whether the feed now refers to another file: the stated length or the URL without its query has changed. The
-    /// size that a server confirmed for the old file is then deleted. Cached bytes of the old file (a rendition) keep
-    /// their own size until they are removed.
-    static func differ(_ row: StoredMedia, _ media: EpisodeMedia) -> Bool {
-        if let old = row.length, let new = media.enclosure.length, old != new { return true }
-        let old = EpisodeMatcher.comparable(url: row.url).prefix { $0 != "?" }
-        let new = EpisodeMatcher.comparable(url: media.enclosure.url).prefix { $0 != "?" }
-        return old != new
-    }
-
-    private func update(
-        _ row: StoredEpisode, _ facts: EpisodeFacts, _ media: EpisodeMedia, forgetSize: Bool, isVisible: Bool
-    ) throws {
-        var columns = facts.columns(media, name: row.media.name, firstSeen: row.firstSeen) + Self.columns(facts, media)
-        columns += ["listed": true, "buried": row.buried && row.listed]
-        if isVisible { columns += ["changed": now] }
-        if forgetSize, !StreamFile.isStream(row.media.name) { columns += ["confirmed_size": nil] }
-        try db.update("episode", columns, where: ["id": row.id])
     }
 
     /// Returns the columns that only an episode has, unlike an alternate.

@@ -101,19 +101,16 @@ extension Library {
     /// Returns the troubles that are due to be announced, and records that they are. `refreshFailed` returns those of
     /// servers that cannot be reached.
     package func announceTroubles(now: Int64) throws -> [(show: ShowID, trouble: FeedTrouble)] {
-        let condition =
-            "trouble IS NOT NULL AND trouble <> 'unreachable' AND trouble_due <= ? AND ephemeral = 0"
-        let isDue = try value("SELECT EXISTS (SELECT 1 FROM podcast WHERE \(condition))", [now]) ?? false
-        guard isDue else { return [] }
+        let isDue = "trouble <> 'unreachable' AND trouble_due <= ? AND ephemeral = 0"
+        let hasDue = "SELECT EXISTS (SELECT 1 FROM podcast WHERE trouble IS NOT NULL AND \(isDue))"
+        guard try value(hasDue, [now]) ?? false else { return [] }
         return try write { db in
-            var announced: [(show: ShowID, trouble: FeedTrouble)] = []
-            let rows = try Row.fetchAll(db, "SELECT id, trouble, trouble_due FROM podcast WHERE \(condition)", [now])
-            for row in rows {
-                var record = FeedTroubleRecord(row, from: 1)
-                if let trouble = record.announce(at: now) { announced.append((row[0], trouble)) }
-                try Self.set(record, of: row[0], now: now, db)
+            try Self.troubles(db, where: isDue, [now]).compactMap { show, trouble in
+                var record = trouble
+                let announced = record.announce(at: now)
+                try Self.set(record, of: show, now: now, db)
+                return announced.map { (show, $0) }
             }
-            return announced
         }
     }
 
@@ -132,16 +129,13 @@ extension Library {
         }
     }
 
-    /// Records a refresh of shows whose feeds have not changed.
-    static func recordUnchanged(_ shows: Set<ShowID>, now: Int64, _ db: Database) throws {
-        for row in try Row.fetchAll(db, "SELECT id, trouble, trouble_due FROM podcast WHERE trouble IS NOT NULL") {
-            let id: ShowID = row[0]
-            guard shows.contains(id) else { continue }
-            let old = FeedTroubleRecord(row, from: 1)
-            var record = old
-            record.observe(.unchanged, at: now)
-            if record != old { try set(record, of: id, now: now, db) }
-        }
+    /// Returns the troubles of the feeds that meet a condition.
+    static func troubles(
+        _ db: Database, where condition: String = "1", _ arguments: StatementArguments = []
+    ) throws -> [(ShowID, FeedTroubleRecord)] {
+        try Row.fetchCursor(
+            db, "SELECT id, trouble, trouble_due FROM podcast WHERE trouble IS NOT NULL AND \(condition)", arguments
+        ).mapAll { ($0[0], FeedTroubleRecord($0, from: 1)) }
     }
 
     static func set(_ record: FeedTroubleRecord, of podcast: ShowID, now: Int64, _ db: Database) throws {

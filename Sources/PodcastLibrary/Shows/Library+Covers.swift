@@ -9,22 +9,17 @@ extension Library {
 
     /// Returns the shows whose covers are due, those that have waited longest first.
     package func coversDue(at now: Int64, limit: Int) throws -> [ShowID] {
-        try query { db in
-            try ShowID.fetchAll(
-                db, "SELECT id FROM podcast WHERE cover_due <= ? ORDER BY cover_due, id LIMIT ?", [now, limit])
-        }
+        try values("SELECT id FROM podcast WHERE cover_due <= ? ORDER BY cover_due, id LIMIT ?", [now, limit])
     }
 
     /// Returns the time at which the next cover is due; `nil` if there is none.
     package func nextCover() throws -> Int64? {
-        try query { db in
-            try Int64.fetchOne(db, "SELECT min(cover_due) FROM podcast WHERE cover_due IS NOT NULL", [])
-        }
+        try value("SELECT min(cover_due) FROM podcast WHERE cover_due IS NOT NULL")
     }
 
     /// Returns the number of covers that are due.
     package func coverCount(dueAt now: Int64) throws -> Int {
-        try query { db in try Int.fetchOne(db, "SELECT count(*) FROM podcast WHERE cover_due <= ?", [now]) ?? 0 }
+        try value("SELECT count(*) FROM podcast WHERE cover_due <= ?", [now]) ?? 0
     }
 
     /// Records that a show's cover is in the cache.
@@ -36,23 +31,19 @@ extension Library {
     package func record(
         cover fileExtension: String, from address: String, of podcast: ShowID, isNew: Bool, now: Int64
     ) throws {
-        try write { db in
-            try db.run(
-                """
-                UPDATE podcast SET cover_due = iif(image = ?1, NULL, cover_due),
-                    changed = iif(?2 OR cover IS NOT ?3, ?4, changed), cover = ?3
-                WHERE id = ?5
-                """, [address, isNew, fileExtension, now, podcast])
-        }
+        try execute(
+            """
+            UPDATE podcast SET cover_due = iif(image = ?1, NULL, cover_due),
+                changed = iif(?2 OR cover IS NOT ?3, ?4, changed), cover = ?3
+            WHERE id = ?5
+            """, [address, isNew, fileExtension, now, podcast])
     }
 
     /// Records that a show's cover could not be fetched from `address`.
     ///
     /// - Parameter due: The time at which it is fetched again; `nil` for not before its address changes.
     package func coverFailed(of podcast: ShowID, from address: String, due: Int64?) throws {
-        try write { db in
-            try db.run("UPDATE podcast SET cover_due = ? WHERE id = ? AND image = ?", [due, podcast, address])
-        }
+        try execute("UPDATE podcast SET cover_due = ? WHERE id = ? AND image = ?", [due, podcast, address])
     }
 
     /// Records that covers have been removed from the cache.

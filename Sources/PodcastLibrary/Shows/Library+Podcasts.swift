@@ -8,10 +8,7 @@ extension Library {
 
     /// Returns the subscribed shows, sorted by name.
     package func podcasts() throws -> [Podcast] {
-        try query { db in
-            return try Row.fetchCursor(db, PodcastSQL.select + " WHERE p.ephemeral = 0 ORDER BY p.folded, p.name")
-                .mapAll(PodcastSQL.podcast)
-        }
+        try all(where: "p.ephemeral = 0 ORDER BY p.folded, p.name")
     }
 
     /// Returns the ids of the subscribed shows. Cheap, unlike `podcasts()`, which counts the episodes of all shows.
@@ -19,27 +16,19 @@ extension Library {
 
     /// Returns the folder entries of the subscribed shows, sorted by name.
     package func folders() throws -> [FolderEntry] {
-        try query { db in try PodcastSQL.folders(db, "p.ephemeral = 0 ORDER BY p.folded, p.name", []) }
+        try all(where: "p.ephemeral = 0 ORDER BY p.folded, p.name")
     }
 
     /// Returns the folder entry of the subscribed show with exactly this folder name.
     package func folder(named name: String) throws -> FolderEntry? {
-        try query { db in
-            try PodcastSQL.folders(
-                db, "p.folded = ? AND p.name = ? AND p.ephemeral = 0", [FileName.folded(name), name]
-            ).first
-        }
+        try first(where: "p.folded = ? AND p.name = ? AND p.ephemeral = 0", [FileName.folded(name), name])
     }
 
     /// Returns the folder entry of any show, including ephemeral ones, which are stored without a subscription: search
     /// results, and shows that another device has unsubscribed.
-    package func folder(id: ShowID) throws -> FolderEntry? {
-        try query { db in try PodcastSQL.folders(db, "p.id = ?", [id]).first }
-    }
+    package func folder(id: ShowID) throws -> FolderEntry? { try first(where: "p.id = ?", [id]) }
 
-    package func podcast(id: ShowID) throws -> Podcast? {
-        try query { db in try PodcastSQL.fetch(db, "p.id = ?", [id]) }
-    }
+    package func podcast(id: ShowID) throws -> Podcast? { try first(where: "p.id = ?", [id]) }
 
     /// Returns the totals of a show, from indexes alone.
     package func totals(of podcast: ShowID) throws -> ShowTotals? {
@@ -68,25 +57,18 @@ extension Library {
 
     /// Returns the subscribed show with exactly this folder name.
     package func podcast(named name: String) throws -> Podcast? {
-        try query { db in
-            try PodcastSQL.fetch(db, "p.folded = ? AND p.name = ? AND p.ephemeral = 0", [FileName.folded(name), name])
-        }
+        try first(where: "p.folded = ? AND p.name = ? AND p.ephemeral = 0", [FileName.folded(name), name])
     }
 
     /// Returns the name of a subscribed show with one of these addresses.
     package func subscribedName(atAnyOf urls: [String]) throws -> String? {
-        try query { db in
-            let marks = Array(repeating: "?", count: urls.count).joined(separator: ", ")
-            return try String.fetchOne(
-                db, "SELECT name FROM podcast WHERE url IN (\(marks)) AND ephemeral = 0 LIMIT 1",
-                StatementArguments(urls))
-        }
+        let marks = Array(repeating: "?", count: urls.count).joined(separator: ", ")
+        return try value(
+            "SELECT name FROM podcast WHERE url IN (\(marks)) AND ephemeral = 0 LIMIT 1", StatementArguments(urls))
     }
 
     /// Returns the show of this feed, subscribed or ephemeral.
-    package func podcast(url: String) throws -> Podcast? {
-        try query { db in try PodcastSQL.fetch(db, "p.url = ?", [url]) }
-    }
+    package func podcast(url: String) throws -> Podcast? { try first(where: "p.url = ?", [url]) }
 
     /// Returns the show's own settings, as text.
     package func settings(of podcast: ShowID) throws -> [String: String] {
@@ -119,7 +101,9 @@ extension Library {
                 WHERE id = ?6
                 """, [state, error, status, isGone ? nil : next, now, podcast])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
-            guard sign != .failed, var show = try PodcastSQL.fetch(db, "p.id = ?", [podcast]) else { return nil }
+            guard sign != .failed, var show = try Podcast.fetch(db, where: "p.id = ?", [podcast]).first else {
+                return nil
+            }
             let old = show.trouble
             show.trouble.observe(sign, at: now)
             let announced = sign == .unreachable ? show.trouble.announce(at: now) : nil
@@ -151,7 +135,7 @@ extension Library {
                 guard other[2] else { throw LibraryError.alreadySubscribed(name: other[1]) }
                 // A search result does not prevent the move.
                 let id: ShowID = other[0]
-                renditions = try RenditionSQL.fetch(db, "e.podcast = ?", [id])
+                renditions = try Rendition.fetch(db, where: "e.podcast = ?", [id])
                 try db.run("DELETE FROM podcast WHERE id = ?", [id])
             }
             try db.run(
@@ -173,7 +157,7 @@ extension Library {
     /// - Throws: `noSuchPodcast`.
     package func unsubscribe(podcast: ShowID) throws -> [Rendition] {
         try write { db in
-            let renditions = try RenditionSQL.fetch(db, "e.podcast = ?", [podcast])
+            let renditions = try Rendition.fetch(db, where: "e.podcast = ?", [podcast])
             try db.run("DELETE FROM podcast WHERE id = ?", [podcast])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
             try Self.recordEmptied(db)
@@ -200,8 +184,8 @@ extension Library {
     /// - Returns: The renditions whose cache files are now unreferenced.
     package func purgeEphemeral(before: Int64) throws -> [Rendition] {
         try write { db in
-            let renditions = try RenditionSQL.fetch(
-                db, "e.podcast IN (SELECT p.id FROM podcast p WHERE \(Self.isExpired))", [before])
+            let renditions = try Rendition.fetch(
+                db, where: "e.podcast IN (SELECT p.id FROM podcast p WHERE \(Self.isExpired))", [before])
             try db.run("DELETE FROM podcast WHERE id IN (SELECT p.id FROM podcast p WHERE \(Self.isExpired))", [before])
             return renditions
         }
@@ -262,20 +246,10 @@ extension Library {
     }
 }
 
-/// Conversion of `podcast` rows to values.
+/// SQL about settings.
 enum PodcastSQL {
-    private static let columns = """
-        p.id, p.name, p.url, p.title, p.link, p.description, p.language, p.image, p.author, p.guid, p.type, \
-        p.explicit, p.state, p.error, p.http_status, p.etag, p.last_modified, p.final_url, p.content_type, \
-        p.last_refresh, p.next_refresh, p.created, p.changed, p.ephemeral, \
-        (SELECT count(*) FROM episode e WHERE e.podcast = p.id AND e.buried = 0), \
-        (SELECT count(*) FROM rendition r WHERE r.podcast = p.id AND r.complete = 1 \
-        AND NOT EXISTS (SELECT 1 FROM alternate a WHERE a.medium = r.episode)), \(hasCredentials), p.unplayable, \
-        p.trouble, p.trouble_due, p.cover, p.cover_due
-        """
-
     static func settings(_ db: Database, of podcast: ShowID) throws -> [String: String] {
-        return try Row.fetchCursor(
+        try Row.fetchCursor(
             db, "SELECT key, value FROM setting WHERE podcast = ? AND key <> ?", [podcast, credentialsKey]
         ).dictionary { ($0[0], $0[1]) }
     }
@@ -285,34 +259,39 @@ enum PodcastSQL {
     static let hasCredentials = """
         EXISTS (SELECT 1 FROM setting s WHERE s.podcast = p.id AND s.key = '\(credentialsKey)')
         """
+}
 
-    static let select = "SELECT \(columns) FROM podcast p"
-
-    static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Podcast? {
-        // `next().map` would convert the row after the cursor is released. That resets the statement to which the row
-        // belongs.
-        return try Row.fetchCursor(db, select + " WHERE " + condition, arguments).mapAll(podcast).first
-    }
-
-    /// The SQL of `folders(_:_:_:)`, up to its condition.
-    private static let folderSelect = """
-        SELECT p.id, p.name, p.changed, p.last_refresh, \
-        (SELECT max(e.moment) FROM episode e WHERE e.podcast = p.id AND e.buried = 0) FROM podcast p WHERE
+extension Podcast: StoredRow {
+    static let columns = """
+        p.id, p.name, p.url, p.title, p.link, p.description, p.language, p.image, p.author, p.guid, p.type, \
+        p.explicit, p.state, p.error, p.http_status, p.etag, p.last_modified, p.final_url, p.content_type, \
+        p.last_refresh, p.next_refresh, p.created, p.changed, p.ephemeral, \
+        (SELECT count(*) FROM episode e WHERE e.podcast = p.id AND e.buried = 0), \
+        (SELECT count(*) FROM rendition r WHERE r.podcast = p.id AND r.complete = 1 \
+        AND NOT EXISTS (SELECT 1 FROM alternate a WHERE a.medium = r.episode)), \(PodcastSQL.hasCredentials), \
+        p.unplayable, p.trouble, p.trouble_due, p.cover, p.cover_due
         """
+    static let table = "podcast p"
 
-    static func folders(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [FolderEntry] {
-        return try Row.fetchCursor(db, folderSelect + " " + condition, arguments).mapAll { row in
-            FolderEntry(id: row[0], name: row[1], changed: row[2], lastRefresh: row[3], newest: row[4])
-        }
-    }
-
-    static func podcast(_ row: Row) -> Podcast {
-        Podcast(
+    init(_ row: Row) {
+        self.init(
             id: row[0], name: row[1], url: row[2], title: row[3], link: row[4], description: row[5], language: row[6],
             image: row[7], author: row[8], guid: row[9], type: row[10], explicit: row[11], state: row[12],
             error: row[13], httpStatus: row[14], etag: row[15], lastModified: row[16], finalURL: row[17],
             contentType: row[18], lastRefresh: row[19], nextRefresh: row[20], created: row[21], changed: row[22],
             ephemeral: row[23], episodes: row[24], cached: row[25], hasCredentials: row[26],
             unplayable: row[27], trouble: FeedTroubleRecord(row, from: 28), cover: row[30], coverDue: row[31])
+    }
+}
+
+extension FolderEntry: StoredRow {
+    static let columns = """
+        p.id, p.name, p.changed, p.last_refresh, \
+        (SELECT max(e.moment) FROM episode e WHERE e.podcast = p.id AND e.buried = 0)
+        """
+    static let table = "podcast p"
+
+    init(_ row: Row) {
+        self.init(id: row[0], name: row[1], changed: row[2], lastRefresh: row[3], newest: row[4])
     }
 }

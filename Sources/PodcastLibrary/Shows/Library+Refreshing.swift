@@ -39,66 +39,28 @@ package struct RefreshSubject: Sendable, Equatable {
 }
 
 /// A feed that has not changed since its last refresh, with the server's response (304).
-package struct UnchangedFeed: Sendable, Equatable {
-    package var podcast: ShowID
-    package var response: FeedResponse
-
-    package init(podcast: ShowID, response: FeedResponse) {
-        self.podcast = podcast
-        self.response = response
-    }
-}
+package typealias UnchangedFeed = (podcast: ShowID, response: FeedResponse)
 
 extension Library {
     // MARK: - Before the request
 
     /// Returns all subscribed shows, sorted by name.
     package func refreshSubjects() throws -> [RefreshSubject] {
-        try subjects("p.ephemeral = 0 ORDER BY p.folded, p.name", [], settingsOf: nil)
+        try all(where: "p.ephemeral = 0 ORDER BY p.folded, p.name")
     }
 
     /// Returns the show with this id. A show that is only a search result is returned only if `evenFound` is true.
     package func refreshSubject(of podcast: ShowID, evenFound: Bool = false) throws -> RefreshSubject? {
-        try subjects("p.id = ? AND p.ephemeral <= ?", [podcast, evenFound], settingsOf: podcast).first
+        try first(where: "p.id = ? AND p.ephemeral <= ?", [podcast, evenFound])
     }
 
     /// Returns the subscribed shows due at `now`, those never scheduled first, then the most overdue.
     package func refreshSubjects(dueAt now: Int64) throws -> [RefreshSubject] {
-        try subjects(
-            """
-            p.ephemeral = 0 AND p.state <> 'gone' AND coalesce(p.next_refresh, 0) <= ?
-            ORDER BY coalesce(p.next_refresh, 0), p.id
-            """, [now], settingsOf: nil)
-    }
-
-    /// - Parameter podcast: The only show for which settings are read; `nil` for all.
-    private func subjects(
-        _ condition: String, _ arguments: StatementArguments, settingsOf podcast: ShowID?
-    ) throws -> [RefreshSubject] {
-        try read { db in
-            var found = try Row.fetchCursor(
-                db,
-                """
-                SELECT p.id, p.name, p.url, p.etag, p.last_modified, p.last_refresh, p.update_interval,
-                    p.quiet_times, \(ShowAccess.columns)
-                FROM podcast p WHERE \(condition)
-                """, arguments
-            ).mapAll { row in
-                RefreshSubject(
-                    id: row[0], name: row[1], url: row[2], etag: row[3], lastModified: row[4], lastRefresh: row[5],
-                    updateInterval: row[6], quietTimes: QuietTimes(bits: row[7]), access: ShowAccess(row, from: 8))
-            }
-            if found.isEmpty { return found }
-            var settings: [ShowID: [String: String]] = [:]
-            let isOne = podcast == nil ? "" : "podcast = ?2 AND"
-            let rows = try Row.fetchCursor(
-                db, "SELECT podcast, key, value FROM setting WHERE \(isOne) key <> ?1",
-                podcast.map { [PodcastSQL.credentialsKey, $0] } ?? [PodcastSQL.credentialsKey])
-            while let row = try rows.next() { settings[row[0], default: [:]][row[1]] = row[2] }
-            if settings.isEmpty { return found }
-            for index in found.indices { found[index].settings = settings[found[index].id] ?? [:] }
-            return found
-        }
+        try all(
+            where: """
+                p.ephemeral = 0 AND p.state <> 'gone' AND coalesce(p.next_refresh, 0) <= ?
+                ORDER BY coalesce(p.next_refresh, 0), p.id
+                """, [now])
     }
 
     /// Removes the validators of a show's feed, so that the next refresh fetches it completely.
@@ -139,7 +101,12 @@ extension Library {
                 ])
                 if db.changesCount == 0 { missing.insert(feed.podcast) }
             }
-            try Self.recordUnchanged(Set(feeds.map(\.podcast)), now: now, db)
+            let shows = Set(feeds.map(\.podcast))
+            for (show, trouble) in try Self.troubles(db) where shows.contains(show) {
+                var record = trouble
+                record.observe(.unchanged, at: now)
+                if record != trouble { try Self.set(record, of: show, now: now, db) }
+            }
             return missing
         }
     }
@@ -179,11 +146,10 @@ extension Library {
             let row = try Row.fetchOne(
                 db, "SELECT failures, update_interval, quiet_times FROM podcast WHERE id = ?", [podcast])
             guard let row else { throw LibraryError.noSuchPodcast(podcast) }
-            var record = RefreshRecord(failures: row[0], updateInterval: row[1])
-            record.quietTimes = QuietTimes(bits: row[2])
-            record.formerAddresses = try String.fetchAll(db, "SELECT url FROM address WHERE podcast = ?", [podcast])
-            record.published = try Self.published(of: podcast, db)
-            return record
+            return RefreshRecord(
+                failures: row[0], updateInterval: row[1], quietTimes: QuietTimes(bits: row[2]),
+                formerAddresses: try String.fetchAll(db, "SELECT url FROM address WHERE podcast = ?", [podcast]),
+                published: try Self.published(of: podcast, db))
         }
     }
 
@@ -205,16 +171,6 @@ extension Library {
         let isShow = "last_refresh > ?1 OR next_refresh > ?2"
         let isAccount = "last_sync > ?1 OR next_sync > ?2 OR held_until > ?2"
         let (latestRefresh, latestSync) = (latest + longestRefresh.seconds, latest + longestSync.seconds)
-        let isNeeded = try query { db in
-            let hasShow = try Bool.fetchOne(
-                db, "SELECT EXISTS (SELECT 1 FROM podcast WHERE \(isShow))", [latest, latestRefresh])
-            let hasAccount = try Bool.fetchOne(
-                db, "SELECT EXISTS (SELECT 1 FROM sync_account WHERE \(isAccount))", [latest, latestSync])
-            let hasCover = try Bool.fetchOne(
-                db, "SELECT EXISTS (SELECT 1 FROM podcast WHERE cover_due > ?1)", [latest + Self.coverPause.seconds])
-            return hasShow ?? false || hasAccount ?? false || hasCover ?? false
-        }
-        guard isNeeded else { return }
         // `min` of two values is NULL if one is: a show that was never refreshed still has no last refresh.
         try write { db in
             try db.run(
@@ -232,21 +188,29 @@ extension Library {
 
     /// Returns the time at which the next show is due; `nil` if no show is refreshed.
     package func nextRefresh() throws -> Int64? {
-        try query { db in
-            try StoredNumber.fetchOne(
-                db,
-                """
-                SELECT min(coalesce(next_refresh, 0)) FROM podcast WHERE ephemeral = 0 AND state <> 'gone'
-                """)
-        }
+        try row("SELECT min(coalesce(next_refresh, 0)) FROM podcast WHERE ephemeral = 0 AND state <> 'gone'") { $0[0] }
     }
 
     /// Returns the guids of a show's episodes, and the URLs of their main encodings.
     package func identities(of podcast: ShowID) throws -> [(guid: String?, url: String)] {
-        try query { db in
-            let rows = try Row.fetchCursor(
-                db, "SELECT guid, coalesce(main_url, url) FROM episode WHERE podcast = ? AND buried = 0", [podcast])
-            return try rows.mapAll { ($0[0], $0[1]) }
+        try rows("SELECT guid, coalesce(main_url, url) FROM episode WHERE podcast = ? AND buried = 0", [podcast]) {
+            ($0[0], $0[1])
         }
+    }
+}
+
+extension RefreshSubject: StoredRow {
+    static let columns = """
+        p.id, p.name, p.url, p.etag, p.last_modified, p.last_refresh, p.update_interval, p.quiet_times, \
+        nullif((SELECT json_group_object(s.key, s.value) FROM setting s WHERE s.podcast = p.id \
+        AND s.key <> '\(PodcastSQL.credentialsKey)'), '{}'), \(ShowAccess.columns)
+        """
+    static let table = "podcast p"
+
+    init(_ row: Row) {
+        self.init(
+            id: row[0], name: row[1], url: row[2], etag: row[3], lastModified: row[4], lastRefresh: row[5],
+            updateInterval: row[6], quietTimes: QuietTimes(bits: row[7]),
+            settings: StoredDetails.value(row[8], as: [String: String].self) ?? [:], access: ShowAccess(row, from: 9))
     }
 }

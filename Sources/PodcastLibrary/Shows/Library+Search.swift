@@ -110,24 +110,18 @@ extension Library {
 
     /// Returns the show with exactly this folder name, preferring a search result to a subscribed one.
     package func foundFolder(named name: String) throws -> FolderEntry? {
-        try query { db in
-            try PodcastSQL.folders(
-                db, "p.folded = ? AND p.name = ? ORDER BY p.ephemeral DESC, p.created DESC LIMIT 1",
-                [FileName.folded(name), name]
-            ).first
-        }
+        try first(
+            where: "p.folded = ? AND p.name = ? ORDER BY p.ephemeral DESC, p.created DESC LIMIT 1",
+            [FileName.folded(name), name])
     }
 
     /// Returns the renditions (the cached bytes) of unpinned episodes of search results.
     package func ephemeralRenditions() throws -> [Rendition] {
-        try query { db in
-            try RenditionSQL.fetch(
-                db,
-                """
+        try all(
+            where: """
                 e.pinned = 0 AND e.podcast IN (
                     SELECT id FROM podcast WHERE ephemeral = 1 AND id NOT IN (SELECT podcast FROM sync_removed))
-                """, [])
-        }
+                """)
     }
 
     /// Returns the unsubscribed shows with a pinned episode, which must not be purged.

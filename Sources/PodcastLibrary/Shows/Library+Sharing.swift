@@ -18,15 +18,6 @@ extension Library {
 
     /// Whether a show also shares the episodes that its publisher does not want listed.
     package func sharesAll(of show: ShowID) throws -> Bool { try settings(of: show)["share"] == "true" }
-
-    /// Passes a view's episodes to `body` one by one, in the view's order.
-    package func summaries(
-        of view: ViewID, limits: SummaryLimits, _ body: (EpisodeSummary) throws -> Void
-    ) throws {
-        try summaries(
-            from: "view_episode v CROSS JOIN episode e ON e.id = v.episode",
-            "v.view = ? AND e.buried = 0 ORDER BY v.rank, v.tie", [view], limits: limits, body)
-    }
 }
 
 extension EpisodeSummary {

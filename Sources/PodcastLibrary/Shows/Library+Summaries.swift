@@ -59,42 +59,41 @@ package struct AlternateSummary: Sendable, Equatable {
 /// The limits of the texts and lists that a page reads from the library.
 package struct SummaryLimits: Sendable {
     /// The maximum number of bytes of one episode's notes.
-    package var notes: Int
+    package var notes = 0
     /// The maximum number of bytes of all notes together. Notes are read in the order of the episodes, until those of
     /// one episode exceed the remaining bytes.
-    package var notesInAll: Int
+    package var notesInAll = 0
     /// The maximum number of chapters of one episode.
-    package var chapters: Int
+    package var chapters = 0
     /// The maximum number of chapters of all episodes together.
-    package var chaptersInAll: Int
+    package var chaptersInAll = 0
     /// The maximum number of alternates of one episode.
-    package var alternates: Int
+    package var alternates = 0
     /// The maximum number of alternates of all episodes together.
-    package var alternatesInAll: Int
+    package var alternatesInAll = 0
 
-    package init(
-        notes: Int, notesInAll: Int, chapters: Int, chaptersInAll: Int, alternates: Int = 0, alternatesInAll: Int = 0
-    ) {
-        self.notes = notes
-        self.notesInAll = notesInAll
-        self.chapters = chapters
-        self.chaptersInAll = chaptersInAll
-        self.alternates = alternates
-        self.alternatesInAll = alternatesInAll
-    }
+    /// The limits of the page of a show. Notes beyond them are replaced by links, since all notes of 10,000 episodes
+    /// would be 30 MB.
+    package static let page = SummaryLimits(
+        notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 3_000, alternates: 20,
+        alternatesInAll: 3_000)
+    /// The limits of a feed for other programs.
+    package static let feed = SummaryLimits(notes: 32 << 10, notesInAll: 4 << 20)
 }
 
 extension Library {
     /// Passes a show's episodes to `body` one by one, newest first, so that only one is in memory at a time.
     package func summaries(of podcast: ShowID, limits: SummaryLimits, _ body: (EpisodeSummary) throws -> Void) throws {
-        try summaries(
-            from: "episode e", "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC", [podcast],
-            limits: limits, body)
+        try summaries(where: EpisodeSQL.isListed, [podcast], limits: limits, body)
     }
 
-    /// - Parameter source: The table `episode e`, or a join with it.
-    func summaries(
-        from source: String, _ condition: String, _ arguments: StatementArguments, limits: SummaryLimits,
+    /// Passes a view's episodes to `body` one by one, in the view's order.
+    package func summaries(of view: ViewID, limits: SummaryLimits, _ body: (EpisodeSummary) throws -> Void) throws {
+        try summaries(joining: ViewSQL.joined, where: ViewSQL.isListed, [view], limits: limits, body)
+    }
+
+    private func summaries(
+        joining outer: String = "", where condition: String, _ arguments: StatementArguments, limits: SummaryLimits,
         _ body: (EpisodeSummary) throws -> Void
     ) throws {
         try read { db in
@@ -102,27 +101,12 @@ extension Library {
             let rows = try Row.fetchCursor(
                 db,
                 """
-                SELECT e.id, e.name, e.title, e.published, e.published_offset, coalesce(e.duration, e.total), \
-                e.type, e.link, e.changed, \
-                \(EpisodeSQL.size), e.length, r.complete, e.sidecars, d.value, e.played, e.position, e.season, \
-                e.podcast, e.guid, e.episode, e.episode_type, e.explicit \
-                FROM \(source) LEFT JOIN rendition r ON r.episode = e.id \
-                LEFT JOIN episode_details d ON d.episode = e.id \
-                WHERE \(condition)
+                SELECT \(EpisodeSummary.columns), d.value FROM \(outer)\(EpisodeSummary.table)
+                LEFT JOIN episode_details d ON d.episode = e.id WHERE \(condition)
                 """, arguments)
             while let row = try rows.next() {
-                let name: String = row[1]
-                let size = EpisodeSize(
-                    confirmed: row[bytes: 9], length: row[bytes: 10], duration: row[5],
-                    type: row[6], name: name)
-                var summary = EpisodeSummary(
-                    id: row[0], name: name, title: row[2], published: row[3], publishedOffset: row[4],
-                    duration: row[5], type: row[6], link: row[7], changed: row[8], size: size.bytes,
-                    sizeSource: size.source, complete: row[11] ?? false, played: row[14], position: row[15],
-                    season: row[16], sidecars: Sidecars(rawValue: row[12]), podcast: row[17], guid: row[18],
-                    number: row[19],
-                    kind: row[20], explicit: row[21])
-                summary.details = StoredDetails.value(row[13], as: EpisodeDetails.self)
+                var summary = EpisodeSummary(row)
+                summary.details = StoredDetails.value(row[21], as: EpisodeDetails.self)
                 if summary.sidecars.contains(.notes), limits.notesInAll > 0 {
                     summary.notes = try Self.notes(db, of: summary.id, limit: min(limits.notes, limits.notesInAll))
                     if let notes = summary.notes {
@@ -185,5 +169,25 @@ extension Library {
                 type: row[1], name: name)
             return AlternateSummary(name: name, type: row[1], language: row[2], size: size, changed: row[6])
         }
+    }
+}
+
+extension EpisodeSummary: StoredRow {
+    static let columns = """
+        e.id, e.name, e.title, e.published, e.published_offset, coalesce(e.duration, e.total), e.type, e.link, \
+        e.changed, \(EpisodeSQL.size), e.length, r.complete, e.played, e.position, e.season, e.sidecars, e.podcast, \
+        e.guid, e.episode, e.episode_type, e.explicit
+        """
+    static let table = EpisodeEntry.table
+
+    init(_ row: Row) {
+        let size = EpisodeSize(
+            confirmed: row[bytes: 9], length: row[bytes: 10], duration: row[5], type: row[6], name: row[1])
+        self.init(
+            id: row[0], name: row[1], title: row[2], published: row[3], publishedOffset: row[4], duration: row[5],
+            type: row[6], link: row[7], changed: row[8], size: size.bytes, sizeSource: size.source,
+            complete: row[11] ?? false, played: row[12], position: row[13], season: row[14],
+            sidecars: Sidecars(rawValue: row[15]), podcast: row[16], guid: row[17], number: row[18], kind: row[19],
+            explicit: row[20])
     }
 }

@@ -34,11 +34,7 @@ extension ShowAccess {
 extension Library {
     /// Returns a show's `ShowAccess`; `nil` if there is no such show.
     package func showAccess(of podcast: ShowID) throws -> ShowAccess? {
-        try query { db in
-            try Row.fetchOne(db, "SELECT \(ShowAccess.columns) FROM podcast p WHERE p.id = ?", [podcast]).map {
-                ShowAccess($0, from: 0)
-            }
-        }
+        try row("SELECT \(ShowAccess.columns) FROM podcast p WHERE p.id = ?", [podcast]) { ShowAccess($0, from: 0) }
     }
 
     /// Records the feed address that a person entered again for a show, and `reach`, the address space of the server at

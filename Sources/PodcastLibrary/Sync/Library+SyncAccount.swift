@@ -3,14 +3,12 @@ import GRDB
 extension Library {
     /// Returns the account of the sync server; `nil` if there is none.
     package func syncAccount() throws -> SyncAccount? {
-        try query { db in
-            let row = try Row.fetchOne(
-                db,
-                """
-                SELECT url, user, device, kind, subscriptions_since, episodes_since, episodes_full, last_sync,
-                    next_sync, failures, error, stopped, held_until FROM sync_account
-                """)
-            guard let row else { return nil }
+        try row(
+            """
+            SELECT url, user, device, kind, subscriptions_since, episodes_since, episodes_full, last_sync,
+                next_sync, failures, error, stopped, held_until FROM sync_account
+            """
+        ) { row in
             var account = SyncAccount(
                 url: row[0], user: row[1], device: row[2], kind: SyncAccount.Kind(rawValue: row[3]) ?? .gpodder)
             account.subscriptionsSince = row[4]
@@ -82,22 +80,19 @@ extension Library {
     }
 
     package func syncQueue() throws -> SyncQueue {
-        try query { db in
-            // States of an unsubscribed show are not counted: they wait until the show is subscribed again.
-            let row = try Row.fetchOne(
-                db,
-                """
-                WITH waiting AS (
-                    SELECT 1 AS kind, at FROM sync_subscription UNION ALL
-                    SELECT 2, q.at FROM sync_pending q JOIN episode e ON e.id = q.episode
-                    JOIN podcast p ON p.id = e.podcast WHERE p.ephemeral = 0)
-                SELECT count(*) FILTER (WHERE kind = 1), count(*) FILTER (WHERE kind = 2),
-                    (SELECT count(*) FROM sync_parked), min(at), max(at) FROM waiting
-                """)
-            return SyncQueue(
-                subscriptions: row?[0] ?? 0, actions: row?[1] ?? 0, parked: row?[2] ?? 0, oldest: row?[3],
-                newest: row?[4])
-        }
+        // States of an unsubscribed show are not counted: they wait until the show is subscribed again.
+        try row(
+            """
+            WITH waiting AS (
+                SELECT 1 AS kind, at FROM sync_subscription UNION ALL
+                SELECT 2, q.at FROM sync_pending q JOIN episode e ON e.id = q.episode
+                JOIN podcast p ON p.id = e.podcast WHERE p.ephemeral = 0)
+            SELECT count(*) FILTER (WHERE kind = 1), count(*) FILTER (WHERE kind = 2),
+                (SELECT count(*) FROM sync_parked), min(at), max(at) FROM waiting
+            """
+        ) {
+            SyncQueue(subscriptions: $0[0], actions: $0[1], parked: $0[2], oldest: $0[3], newest: $0[4])
+        } ?? SyncQueue()
     }
 }
 

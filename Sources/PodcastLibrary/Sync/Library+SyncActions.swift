@@ -10,8 +10,6 @@ package struct AppliedActions: Sendable, Equatable {
     package var parked = 0
     /// The number of actions with timestamps in the future.
     package var future = 0
-
-    package init() {}
 }
 
 extension Library {

@@ -85,10 +85,10 @@ package struct PendingAction: Sendable, Equatable {
 /// The counts of changes waiting to be sent, and of *parked* states: playback states that the server has sent for
 /// episodes that are not in the library.
 package struct SyncQueue: Sendable, Equatable {
-    package var subscriptions: Int
-    package var actions: Int
+    package var subscriptions = 0
+    package var actions = 0
     /// The number of parked states.
-    package var parked: Int
+    package var parked = 0
     /// The time of the oldest unsent change by the local clock; `nil` if there is none.
     package var oldest: Int64?
     /// The time of the newest unsent change.

@@ -4,20 +4,16 @@ package import Transfers
 
 extension Library {
     /// Returns all outstanding or failed downloads, oldest first.
-    package func downloads() throws -> [Download] { try query { db in try Self.downloads(db, "1 ORDER BY id", []) } }
+    package func downloads() throws -> [Download] { try all(where: "1 ORDER BY id") }
 
-    package func download(id: TaskID) throws -> Download? {
-        try query { db in try Self.downloads(db, "id = ?", [id]).first }
-    }
+    package func download(id: TaskID) throws -> Download? { try first(where: "id = ?", [id]) }
 
-    package func download(of episode: EpisodeID) throws -> Download? {
-        try query { db in try Self.downloads(db, "episode = ?", [episode]).first }
-    }
+    package func download(of episode: EpisodeID) throws -> Download? { try first(where: "episode = ?", [episode]) }
 
     /// Returns the downloads of a session, oldest first. The session `""` has the downloads that end when their client
     /// disconnects.
     package func downloads(session: String) throws -> [Download] {
-        try query { db in try Self.downloads(db, "session = ? ORDER BY id", [session]) }
+        try all(where: "session = ? ORDER BY id", [session])
     }
 
     /// Ensures that an episode has a download that has not failed. An existing download keeps its id and its
@@ -27,7 +23,7 @@ extension Library {
     /// - Throws: `noSuchEpisode`.
     package func enqueue(episode: EpisodeID, session: String, automatic: Bool = false, now: Int64) throws -> Download {
         try write { db in
-            if var existing = try Self.downloads(db, "episode = ?", [episode]).first {
+            if var existing = try Download.fetch(db, where: "episode = ?", [episode]).first {
                 if existing.session.isEmpty { existing.session = session }
                 existing.automatic = existing.automatic && automatic
                 existing.error = nil
@@ -87,21 +83,26 @@ extension Library {
 
     /// Removes a cancelled download. A missing one is not an error, because it may have completed meanwhile.
     package func removeDownload(id: TaskID) throws { try execute("DELETE FROM download WHERE id = ?", [id]) }
+}
 
-    private static func downloads(
-        _ db: Database, _ condition: String, _ arguments: StatementArguments
-    ) throws -> [Download] {
-        return try Row.fetchCursor(
-            db,
-            """
-            SELECT id, episode, session, suspended, automatic, created, error, error_number FROM download WHERE \
-            \(condition)
-            """, arguments
-        ).mapAll { row in
-            Download(
-                id: row[0], episode: row[1], session: row[2], suspended: row[3], automatic: row[4], created: row[5],
-                error: row[6], errorNumber: row[7])
-        }
+extension Download: StoredRow {
+    static let columns = """
+        d.id, d.episode, d.session, d.suspended, d.automatic, d.created, d.error, d.error_number
+        """
+    static let table = "download d"
+
+    init(_ row: Row) { self.init(row, from: 0) }
+
+    /// Creates the value from the columns of a join; `nil` if there is no download.
+    init?(ifAny row: Row, from first: Int) {
+        guard (row[first] as TaskID?) != nil else { return nil }
+        self.init(row, from: first)
+    }
+
+    private init(_ row: Row, from first: Int) {
+        self.init(
+            id: row[first], episode: row[first + 1], session: row[first + 2], suspended: row[first + 3],
+            automatic: row[first + 4], created: row[first + 5], error: row[first + 6], errorNumber: row[first + 7])
     }
 }
 

@@ -41,30 +41,23 @@ extension Library {
 
     /// Returns the stored events after `sequence`, in order.
     package func events(since sequence: Int64) throws -> [Event] {
-        try query { db in
-            try Self.events(db, "SELECT payload FROM event WHERE sequence > ? ORDER BY sequence", sequence)
-        }
+        try events("SELECT payload FROM event WHERE sequence > ? ORDER BY sequence", sequence)
     }
 
     /// Returns the last stored events, newest first.
     package func lastEvents(limit: Int) throws -> [Event] {
-        try query { db in
-            try Self.events(db, "SELECT payload FROM event ORDER BY sequence DESC LIMIT ?", Int64(limit))
-        }
+        try events("SELECT payload FROM event ORDER BY sequence DESC LIMIT ?", Int64(limit))
     }
 
     /// Returns the events whose text a statement selects, without damaged ones.
-    private static func events(_ db: Database, _ sql: String, _ argument: Int64) throws -> [Event] {
-        try Row.fetchCursor(db, sql, [argument]).mapAll { (row: Row) -> String in row[0] }
-            .compactMap { WireJSON.decode(Event.self, Array($0.utf8)) }
+    private func events(_ sql: String, _ argument: Int64) throws -> [Event] {
+        try rows(sql, [argument]) { WireJSON.decode(Event.self, Array(($0[0] as String).utf8)) }.compactMap(\.self)
     }
 
     /// Returns the sequence number of the last event that a background session's client has acknowledged; 0 for a new
     /// session.
     package func acknowledged(session: String) throws -> Int64 {
-        try query { db in
-            try StoredNumber.fetchOne(db, "SELECT acknowledged FROM session WHERE identifier = ?", [session]) ?? 0
-        }
+        try row("SELECT acknowledged FROM session WHERE identifier = ?", [session]) { $0[0] } ?? 0
     }
 
     /// Records that a session's client has received all events up to and including `sequence`. A number below the last

@@ -7,23 +7,17 @@ extension Library {
     // MARK: - Queries
 
     /// Returns the current rendition of an episode: its bytes as defined by one server response.
-    package func rendition(of episode: EpisodeID) throws -> Rendition? {
-        try query { db in try RenditionSQL.fetch(db, "r.episode = ?", [episode]).first }
-    }
+    package func rendition(of episode: EpisodeID) throws -> Rendition? { try first(where: "r.episode = ?", [episode]) }
 
     /// Returns the rendition with this cache file.
-    package func rendition(file: String) throws -> Rendition? {
-        try query { db in try RenditionSQL.fetch(db, "r.file = ?", [file]).first }
-    }
+    package func rendition(file: String) throws -> Rendition? { try first(where: "r.file = ?", [file]) }
 
     /// Returns the renditions in the cache: its expected contents.
-    package func renditions() throws -> [Rendition] {
-        try query { db in try RenditionSQL.fetch(db, "r.archived IS NULL ORDER BY r.episode", []) }
-    }
+    package func renditions() throws -> [Rendition] { try all(where: "r.archived IS NULL ORDER BY r.episode") }
 
     /// Returns the complete renditions whose files have not been searched for chapters yet.
     package func renditionsWithUnreadChapters() throws -> [Rendition] {
-        try query { db in try RenditionSQL.fetch(db, "r.complete = 1 AND r.chapters IS NULL", []) }
+        try all(where: "r.complete = 1 AND r.chapters IS NULL")
     }
 
     /// Returns the renditions in the cache except pinned ones. Those that are open or in transfer are included, since
@@ -32,12 +26,10 @@ extension Library {
     /// Those of played episodes come first, then those of unplayed ones; in both groups the least recently opened come
     /// first. The daemon, which also knows the transfers, decides the order of eviction.
     package func evictionCandidates() throws -> [Rendition] {
-        try query { db in
-            try RenditionSQL.fetch(
-                db,
-                "e.pinned = 0 AND r.archived IS NULL ORDER BY \(RenditionSQL.played) DESC, r.last_opened, r.episode", []
-            )
-        }
+        try all(
+            where: """
+                e.pinned = 0 AND r.archived IS NULL ORDER BY \(RenditionSQL.played) DESC, r.last_opened, r.episode
+                """)
     }
 
     // MARK: - Changes
@@ -59,7 +51,7 @@ extension Library {
                 [rendition.episode])
             guard let episode else { throw LibraryError.noSuchEpisode(rendition.episode) }
             let (current, podcast): (Int, Int64) = (episode[0], episode[1])
-            let old = try RenditionSQL.fetch(db, "r.episode = ?", [rendition.episode]).first
+            let old = try Rendition.fetch(db, where: "r.episode = ?", [rendition.episode]).first
             let isSecond = old.map { $0.generation == rendition.generation && $0.file != rendition.file } ?? false
             guard rendition.generation >= current, !isSecond else {
                 throw LibraryError.staleGeneration(
@@ -67,17 +59,15 @@ extension Library {
             }
             // Not INSERT OR REPLACE, which would also remove another episode's row with the same file.
             try db.run("DELETE FROM rendition WHERE episode = ?", [rendition.episode])
-            try db.run(
-                """
-                INSERT INTO rendition (episode, podcast, generation, file, size, validator, content_type, final_url,
-                    received, complete, sha256, file_state, created, last_opened)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
+            try db.insert(
+                into: "rendition",
                 [
-                    rendition.episode, podcast, rendition.generation, rendition.file, rendition.size,
-                    rendition.validator,
-                    rendition.contentType, rendition.finalURL, rendition.received, rendition.complete, rendition.sha256,
-                    rendition.fileState, rendition.created, rendition.lastOpened,
+                    "episode": rendition.episode, "podcast": podcast, "generation": rendition.generation,
+                    "file": rendition.file, "size": rendition.size, "validator": rendition.validator,
+                    "content_type": rendition.contentType, "final_url": rendition.finalURL,
+                    "received": rendition.received, "complete": rendition.complete, "sha256": rendition.sha256,
+                    "file_state": rendition.fileState, "created": rendition.created,
+                    "last_opened": rendition.lastOpened,
                 ])
             try db.run(
                 """
@@ -86,10 +76,7 @@ extension Library {
                         THEN changed ELSE ?3 END,
                     generation = ?1, confirmed_size = coalesce(?2, confirmed_size), pinned = max(pinned, ?4)
                 WHERE id = ?5
-                """,
-                [
-                    rendition.generation, rendition.size, now, rendition.pinned, rendition.episode,
-                ])
+                """, [rendition.generation, rendition.size, now, rendition.pinned, rendition.episode])
             return old?.file == rendition.file ? nil : old
         }
     }
@@ -195,21 +182,20 @@ enum RenditionSQL {
             db, "SELECT chapters FROM rendition WHERE episode = ? AND complete = 1", [episode])
         return StoredDetails.value(text, as: [Chapter].self) ?? []
     }
+}
 
-    private static let select = """
-        SELECT r.episode, r.generation, r.file, r.size, r.validator, r.content_type, r.final_url, r.received, \
-        r.complete, r.sha256, r.file_state, r.created, r.last_opened, e.pinned, \(played), r.archived \
-        FROM rendition r JOIN episode e ON e.id = r.episode WHERE
+extension Rendition: StoredRow {
+    static let columns = """
+        r.episode, r.generation, r.file, r.size, r.validator, r.content_type, r.final_url, r.received, r.complete, \
+        r.sha256, r.file_state, r.created, r.last_opened, e.pinned, \(RenditionSQL.played), r.archived
         """
+    static let table = "rendition r JOIN episode e ON e.id = r.episode"
 
-    static func fetch(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Rendition] {
-        return try Row.fetchCursor(db, select + " " + condition, arguments).mapAll { row in
-            var rendition = Rendition(
-                episode: row[0], generation: row[1], file: row[2], size: row[bytes: 3], validator: row[4],
-                contentType: row[5], finalURL: row[6], received: row[bytes: 7] ?? 0, complete: row[8], sha256: row[9],
-                fileState: row[10], created: row[11], lastOpened: row[12], pinned: row[13], played: row[14])
-            rendition.archived = row[15]
-            return rendition
-        }
+    init(_ row: Row) {
+        self.init(
+            episode: row[0], generation: row[1], file: row[2], size: row[bytes: 3], validator: row[4],
+            contentType: row[5], finalURL: row[6], received: row[bytes: 7] ?? 0, complete: row[8], sha256: row[9],
+            fileState: row[10], created: row[11], lastOpened: row[12], pinned: row[13], played: row[14],
+            archived: row[15])
     }
 }

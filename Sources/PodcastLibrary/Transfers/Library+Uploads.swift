@@ -4,14 +4,12 @@ package import Transfers
 
 extension Library {
     /// Returns all outstanding or failed uploads, oldest first.
-    package func uploads() throws -> [Upload] { try query { db in try Self.uploads(db, "1 ORDER BY id", []) } }
+    package func uploads() throws -> [Upload] { try all(where: "1 ORDER BY id") }
 
-    package func upload(id: TaskID) throws -> Upload? { try query { db in try Self.uploads(db, "id = ?", [id]).first } }
+    package func upload(id: TaskID) throws -> Upload? { try first(where: "id = ?", [id]) }
 
     /// Returns the upload whose snapshot (copy made for the upload) of the media file has this name.
-    package func upload(file: String) throws -> Upload? {
-        try query { db in try Self.uploads(db, "file = ?", [file]).first }
-    }
+    package func upload(file: String) throws -> Upload? { try first(where: "file = ?", [file]) }
 
     /// Adds an upload. Assigns its id from the sequence of the downloads' ids, since both are ids of tasks.
     package func add(_ upload: Upload) throws -> Upload {
@@ -23,18 +21,16 @@ extension Library {
                 last == nil
                     ? "INSERT INTO sqlite_sequence (seq, name) VALUES (?, 'download')"
                     : "UPDATE sqlite_sequence SET seq = ? WHERE name = 'download'", [upload.id])
-            try db.run(
-                """
-                INSERT INTO upload (id, url, title, description, name, file, size, type, image_name, image_file,
-                    image_type, idempotency_key, step, location, tus, held, suspended, created, error)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
+            try db.insert(
+                into: "upload",
                 [
-                    upload.id, upload.url, upload.title, upload.description, upload.media.name, upload.media.file,
-                    upload.size, upload.media.type, upload.image?.name, upload.image?.file, upload.image?.type,
-                    upload.idempotencyKey, upload.progress.step.rawValue, upload.progress.location,
-                    upload.progress.speaksTus,
-                    upload.progress.offset, upload.suspended, upload.created, upload.error,
+                    "id": upload.id, "url": upload.url, "title": upload.title, "description": upload.description,
+                    "name": upload.media.name, "file": upload.media.file, "size": upload.size,
+                    "type": upload.media.type, "image_name": upload.image?.name, "image_file": upload.image?.file,
+                    "image_type": upload.image?.type, "idempotency_key": upload.idempotencyKey,
+                    "step": upload.progress.step.rawValue, "location": upload.progress.location,
+                    "tus": upload.progress.speaksTus, "held": upload.progress.offset, "suspended": upload.suspended,
+                    "created": upload.created, "error": upload.error,
                 ])
             return upload
         }
@@ -69,32 +65,28 @@ extension Library {
             if let event { try Self.store(event, db) }
         }
     }
+}
 
-    private static func uploads(
-        _ db: Database, _ condition: String, _ arguments: StatementArguments
-    ) throws -> [Upload] {
-        return try Row.fetchCursor(
-            db,
-            """
-            SELECT id, url, title, description, name, file, size, type, image_name, image_file, image_type,
-                idempotency_key, step, location, tus, held, suspended, created, error
-            FROM upload WHERE \(condition)
-            """, arguments
-        ).mapAll { row in
-            var upload = Upload(
-                id: row[0], url: row[1], title: row[2], description: row[3],
-                media: SnapshotFile(file: row[5], name: row[4], type: row[7]), size: row[bytes: 6] ?? 0,
-                idempotencyKey: row[11], created: row[17])
-            if let name: String = row[8], let file: String = row[9] {
-                upload.image = SnapshotFile(file: file, name: name, type: row[10])
-            }
-            upload.progress = UploadResumeData(
-                step: UploadResumeData.Step(rawValue: row[12]) ?? .posting, location: row[13], speaksTus: row[14],
-                offset: row[bytes: 15] ?? 0)
-            upload.suspended = row[16]
-            upload.error = row[18]
-            return upload
+extension Upload: StoredRow {
+    static let columns = """
+        id, url, title, description, name, file, size, type, image_name, image_file, image_type, idempotency_key, \
+        step, location, tus, held, suspended, created, error
+        """
+    static let table = "upload"
+
+    init(_ row: Row) {
+        self.init(
+            id: row[0], url: row[1], title: row[2], description: row[3],
+            media: SnapshotFile(file: row[5], name: row[4], type: row[7]), size: row[bytes: 6] ?? 0,
+            idempotencyKey: row[11], created: row[17])
+        if let name: String = row[8], let file: String = row[9] {
+            image = SnapshotFile(file: file, name: name, type: row[10])
         }
+        progress = UploadResumeData(
+            step: UploadResumeData.Step(rawValue: row[12]) ?? .posting, location: row[13], speaksTus: row[14],
+            offset: row[bytes: 15] ?? 0)
+        suspended = row[16]
+        error = row[18]
     }
 }
 

@@ -16,42 +16,38 @@ package struct Rendition: Sendable, Equatable {
     package var contentType: String?
     package var finalURL: String?
     /// The number of received bytes.
-    package var received: Int64
-    package var complete: Bool
+    package var received: Int64 = 0
+    package var complete: Bool = false
     package var sha256: String?
     /// The recorded metadata of the complete cache file, such as its size and mtime, opaque to this module; `nil` while
     /// the file is incomplete.
     package var fileState: String?
-    package var created: Int64
-    package var lastOpened: Int64
-    package var pinned: Bool
+    package var created: Int64 = 0
+    package var lastOpened: Int64 = 0
+    package var pinned: Bool = false
     /// Whether the episode was played.
-    package var played: Bool
+    package var played: Bool = false
     /// The path of the file in the archive folder; `nil` if it is in the cache. `file` is then only a unique name.
     package var archived: String?
+}
 
+extension Rendition {
+    /// Creates the rendition of a response whose first bytes have arrived.
     package init(
-        episode: EpisodeID, generation: Int, file: String, size: Int64? = nil, validator: String? = nil,
-        contentType: String? = nil, finalURL: String? = nil, received: Int64 = 0, complete: Bool = false,
-        sha256: String? = nil, fileState: String? = nil, created: Int64 = 0, lastOpened: Int64 = 0,
-        pinned: Bool = false,
-        played: Bool = false
+        episode: EpisodeID, generation: Int, file: String, _ pin: Pin, finalURL: String?, now: Int64
     ) {
-        self.episode = episode
-        self.generation = generation
-        self.file = file
-        self.size = size
-        self.validator = validator
-        self.contentType = contentType
-        self.finalURL = finalURL
-        self.received = received
-        self.complete = complete
-        self.sha256 = sha256
-        self.fileState = fileState
-        self.created = created
-        self.lastOpened = lastOpened
-        self.pinned = pinned
-        self.played = played
+        self.init(
+            episode: episode, generation: generation, file: file, size: pin.total, validator: pin.validator?.text,
+            contentType: pin.mediaType, finalURL: finalURL, created: now, lastOpened: now)
+    }
+
+    /// Creates the rendition of a cache file with this checkpoint.
+    package init(file: String, _ checkpoint: Checkpoint, now: Int64) {
+        self.init(
+            episode: checkpoint.key.episode, generation: checkpoint.generation, file: file, size: checkpoint.total,
+            validator: checkpoint.validator, contentType: checkpoint.contentType, finalURL: checkpoint.finalURL,
+            received: checkpoint.receivedBytes, complete: checkpoint.complete, sha256: checkpoint.sha256,
+            fileState: checkpoint.state?.text, created: now, lastOpened: now)
     }
 }
 

@@ -56,13 +56,13 @@ package struct Tag: Sendable, Equatable {
 
 extension Library {
     /// Returns the tags of all subscribed shows, sorted by name.
-    package func tags() throws -> [Tag] { try query { db in try Self.tags(db, "1 ORDER BY t.folded", []) } }
+    package func tags() throws -> [Tag] { try all(where: "\(Tag.isUsed) ORDER BY t.folded") }
 
     package func tag(named name: String) throws -> Tag? {
-        try query { db in try Self.tags(db, "t.folded = ? AND t.name = ?", [FileName.folded(name), name]).first }
+        try first(where: "\(Tag.isUsed) AND t.folded = ? AND t.name = ?", [FileName.folded(name), name])
     }
 
-    package func tag(id: TagID) throws -> Tag? { try query { db in try Self.tags(db, "t.id = ?", [id]).first } }
+    package func tag(id: TagID) throws -> Tag? { try first(where: "\(Tag.isUsed) AND t.id = ?", [id]) }
 
     /// Returns the tags of a show, sorted by name.
     package func tags(of show: ShowID) throws -> [String] { try query { db in try Self.tagNames(of: show, db) } }
@@ -77,19 +77,15 @@ extension Library {
 
     /// Returns the folder entries of the subscribed shows with a tag, sorted by name.
     package func folders(with tag: TagID) throws -> [FolderEntry] {
-        try query { db in
-            try PodcastSQL.folders(
-                db,
-                "p.ephemeral = 0 AND p.id IN (SELECT podcast FROM show_tag WHERE tag = ?) ORDER BY p.folded, p.name",
-                [tag])
-        }
+        try all(
+            where: """
+                p.ephemeral = 0 AND p.id IN (SELECT podcast FROM show_tag WHERE tag = ?) ORDER BY p.folded, p.name
+                """, [tag])
     }
 
     /// Returns the name of the folder of tags in the root.
     package func tagsFolder() throws -> String {
-        try query { db in
-            try String.fetchOne(db, "SELECT name FROM root_folder WHERE role = 'tags'") ?? "Tags"
-        }
+        try value("SELECT name FROM root_folder WHERE role = 'tags'") ?? "Tags"
     }
 
     /// Replaces the tags of a show. As long as any show has a tag, the tag keeps the spelling with which it was
@@ -157,15 +153,15 @@ extension Library {
             db, "SELECT t.name FROM show_tag s JOIN tag t ON t.id = s.tag WHERE s.podcast = ? ORDER BY t.folded", [show]
         )
     }
+}
 
-    private static func tags(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> [Tag] {
-        return try Row.fetchCursor(
-            db,
-            """
-            SELECT t.id, t.name FROM tag t WHERE EXISTS (
-                SELECT 1 FROM show_tag s JOIN podcast p ON p.id = s.podcast
-                WHERE s.tag = t.id AND p.ephemeral = 0) AND \(condition)
-            """, arguments
-        ).mapAll { Tag(id: $0[0], name: $0[1]) }
-    }
+extension Tag: StoredRow {
+    static let columns = "t.id, t.name"
+    static let table = "tag t"
+    /// The condition of the tags of subscribed shows.
+    static let isUsed = """
+        EXISTS (SELECT 1 FROM show_tag s JOIN podcast p ON p.id = s.podcast WHERE s.tag = t.id AND p.ephemeral = 0)
+        """
+
+    init(_ row: Row) { self.init(id: row[0], name: row[1]) }
 }

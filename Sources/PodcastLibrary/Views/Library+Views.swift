@@ -27,53 +27,33 @@ extension Library {
     // MARK: - Queries
 
     /// Returns the folders of all views, sorted by name.
-    package func viewFolders() throws -> [ViewFolder] {
-        try query { db in try Self.viewFolders(db, "1 ORDER BY folded", []) }
-    }
+    package func viewFolders() throws -> [ViewFolder] { try all(where: "1 ORDER BY folded") }
 
     package func viewFolder(named name: String) throws -> ViewFolder? {
-        try query { db in
-            try Self.viewFolders(db, "folded = ? AND name = ?", [FileName.folded(name), name]).first
-        }
+        try first(where: "folded = ? AND name = ?", [FileName.folded(name), name])
     }
 
-    package func viewFolder(id: ViewID) throws -> ViewFolder? {
-        try query { db in try Self.viewFolders(db, "id = ?", [id]).first }
-    }
+    package func viewFolder(id: ViewID) throws -> ViewFolder? { try first(where: "id = ?", [id]) }
 
     /// Returns all views with their definitions, sorted by name.
-    package func views() throws -> [StoredView] { try query { db in try Self.views(db, "1 ORDER BY folded", []) } }
+    package func views() throws -> [StoredView] { try all(where: "1 ORDER BY folded") }
 
     /// Returns a view with its definition, ignoring the case of its name.
     package func view(named name: String) throws -> StoredView? {
-        try query { db in try Self.views(db, "folded = ?", [FileName.folded(FileName.normalized(name))]).first }
+        try first(where: "folded = ?", [FileName.folded(FileName.normalized(name))])
     }
 
     /// Returns the episodes of a view, in its order. Reads as many rows as the view has.
     package func entries(of view: ViewID) throws -> [EpisodeEntry] {
-        try query { db in
-            try EpisodeSQL.entries(
-                db, from: "view_episode v CROSS JOIN episode e ON e.id = v.episode",
-                "v.view = ? AND e.buried = 0 ORDER BY v.rank, v.tie", [view])
-        }
+        try all(joining: ViewSQL.joined, where: ViewSQL.isListed, [view])
     }
 
     /// Returns the names, titles and durations of these episodes.
     package func tracks(of episodes: [EpisodeID]) throws -> [EpisodeID: Track] {
-        try query { db in
-            let rows = try Row.fetchCursor(
-                db,
-                """
-                SELECT e.id, e.name, e.title, e.duration
-                FROM json_each(?) j CROSS JOIN episode e ON e.id = j.value
-                """, ["[\(episodes.map(\.description).joined(separator: ","))]"])
-            var tracks: [EpisodeID: Track] = [:]
-            while let row = try rows.next() {
-                let id: EpisodeID = row[0]
-                tracks[id] = Track(name: row[1], title: row[2], duration: row[3])
-            }
-            return tracks
-        }
+        try dictionary(
+            "SELECT e.id, e.name, e.title, e.duration FROM json_each(?) j CROSS JOIN episode e ON e.id = j.value",
+            ["[\(episodes.map(\.description).joined(separator: ","))]"]
+        ) { ($0[0], Track(name: $0[1], title: $0[2], duration: $0[3])) }
     }
 
     /// Returns the names of the folders of these shows.
@@ -87,9 +67,7 @@ extension Library {
 
     /// Returns the next time at which a view may change although no episode changes (`newer_than`, `older_than`), in
     /// seconds since 1970; `nil` for never.
-    package func nextViewUpdate() throws -> Int64? {
-        try query { db in try StoredNumber.fetchOne(db, "SELECT min(expires) FROM view") }
-    }
+    package func nextViewUpdate() throws -> Int64? { try row("SELECT min(expires) FROM view") { $0[0] } }
 
     // MARK: - Changes
 
@@ -129,7 +107,7 @@ extension Library {
                 }
             }
             try materializedViews.rebuild(id, db, now: now)
-            guard let folder = try Self.viewFolders(db, "id = ?", [id]).first else {
+            guard let folder = try ViewFolder.fetch(db, where: "id = ?", [id]).first else {
                 throw LibraryError.failed(path: path, reason: "the view was not stored")
             }
             return folder
@@ -175,25 +153,20 @@ extension Library {
                 message: "'\(shown)' cannot be the name of a view: podfs has a folder or file of this name")
         }
     }
+}
 
-    private static func views(
-        _ db: Database, _ condition: String, _ arguments: StatementArguments
-    ) throws -> [StoredView] {
-        return try Row.fetchCursor(
-            db, "SELECT id, name, changed, revision, definition, count FROM view WHERE \(condition)", arguments
-        ).mapAll { row in
-            StoredView(folder: viewFolder(row), definition: try? ViewDefinition(lines: row[4]), count: row[5])
-        }
-    }
+extension ViewFolder: StoredRow {
+    static let columns = "id, name, changed, revision"
+    static let table = "view"
 
-    private static func viewFolders(
-        _ db: Database, _ condition: String, _ arguments: StatementArguments
-    ) throws -> [ViewFolder] {
-        return try Row.fetchCursor(db, "SELECT id, name, changed, revision FROM view WHERE \(condition)", arguments)
-            .mapAll(viewFolder)
-    }
+    init(_ row: Row) { self.init(id: row[0], name: row[1], changed: row[2], revision: row[3]) }
+}
 
-    private static func viewFolder(_ row: Row) -> ViewFolder {
-        ViewFolder(id: row[0], name: row[1], changed: row[2], revision: row[3])
+extension StoredView: StoredRow {
+    static let columns = "\(ViewFolder.columns), definition, count"
+    static let table = "view"
+
+    init(_ row: Row) {
+        self.init(folder: ViewFolder(row), definition: try? ViewDefinition(lines: row[4]), count: row[5])
     }
 }

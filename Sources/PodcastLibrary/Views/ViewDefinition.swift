@@ -42,8 +42,6 @@ package struct ViewDefinition: Sendable, Equatable {
     package var limit: Int? = Self.standardLimit
 
     package static let standardLimit = 200
-
-    package init() {}
 }
 
 // MARK: Text

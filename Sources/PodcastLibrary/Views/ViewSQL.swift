@@ -28,6 +28,12 @@ struct ViewSQL: Sendable {
     /// The condition for the episodes after the place `:rank`, `:tie`.
     let isAfter: String
 
+    /// The table of the episodes of all views, to be read before `episode e`. CROSS JOIN keeps SQLite from reordering
+    /// the tables, so that it reads a view's rows in their order.
+    static let joined = "view_episode v CROSS JOIN "
+    /// The condition and the order of a view's episodes.
+    static let isListed = "e.id = v.episode AND v.view = ? AND e.buried = 0 ORDER BY v.rank, v.tie"
+
     /// The rank of an episode that lacks the value by which the view is ordered, such as a duration. It puts the
     /// episode after all others.
     private static let last: Int64 = 1 << 52
@@ -65,10 +71,7 @@ struct ViewSQL: Sendable {
             switch flag {
             case .unplayed: conditions.append("e.played = \(isWanted ? 0 : 1)")
             case .inProgress:
-                // Written as an integer, like the number in the condition of the index `episode_begun`: otherwise
-                // SQLite does not use this index.
-                let begun = "e.played = 0 AND e.position >= \(Int(ListeningRules.inProgress))"
-                conditions.append(isWanted ? begun : "NOT coalesce(\(begun), 0)")
+                conditions.append(isWanted ? EpisodeSQL.isBegun : "NOT coalesce(\(EpisodeSQL.isBegun), 0)")
             case .pinned: conditions.append("\(not)e.pinned")
             case .downloaded:
                 conditions.append("e.id \(not)IN (SELECT episode FROM rendition WHERE complete = 1\(bound))")

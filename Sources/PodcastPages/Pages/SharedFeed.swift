@@ -5,10 +5,6 @@ package import PodcastLibrary
 /// An RSS feed of a show, or of a view (a folder of selected episodes of any shows), for other podcast programs. Its
 /// URLs are those of the files in a mount that a web server shares.
 package struct SharedFeed: Sendable {
-    /// The limits of the notes: 32 KiB per episode and 4 MiB per feed. Without a limit, the notes of 10,000
-    /// episodes would take 30 MB.
-    package static let limits = SummaryLimits(notes: 32 << 10, notesInAll: 4 << 20, chapters: 0, chaptersInAll: 0)
-
     /// The URL of the mounted folder, without a slash at its end.
     private let base: String
     private var text = XMLText()

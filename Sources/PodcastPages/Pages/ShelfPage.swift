@@ -13,11 +13,11 @@ package struct Shelf: Sendable {
     /// The number of each show's episodes that were not played.
     package var unplayed: [ShowID: Int] = [:]
     /// Episodes in progress, the most recently played first.
-    package var inProgress: [ShelfEpisode] = []
+    package var inProgress: [EpisodeSummary] = []
     /// The newest episodes of all shows.
-    package var latest: [ShelfEpisode] = []
+    package var latest: [EpisodeSummary] = []
     /// The titles for the search, newest first.
-    package var titles: [TitleEntry] = []
+    package var titles: [(id: EpisodeID, show: ShowID, title: String)] = []
     /// The names of the views' folders.
     package var views: [String] = []
 
@@ -80,11 +80,11 @@ package struct ShelfPage: Sendable {
     // MARK: Episodes
 
     private func section(
-        _ name: String, _ episodes: [ShelfEpisode], fact: (ShelfEpisode) -> Markup?
+        _ name: String, _ episodes: [EpisodeSummary], fact: (EpisodeSummary) -> Markup?
     ) -> Markup? {
         if episodes.isEmpty { return nil }
         let cards = episodes.compactMap { episode -> Markup? in
-            guard let show = shows[episode.show] else { return nil }
+            guard let show = shows[episode.podcast] else { return nil }
             return """
                 <li>\(Markup.art(of: show, in: [show.name]))<div>\
                 <a href="\(path: show.name, "index.html")#e\(episode.id)">\
@@ -101,9 +101,9 @@ package struct ShelfPage: Sendable {
             """
     }
 
-    private func rest(of episode: ShelfEpisode) -> Markup? { episode.rest.map { "<span>\($0)</span>" } }
+    private func rest(of episode: EpisodeSummary) -> Markup? { episode.rest.map { "<span>\($0)</span>" } }
 
-    private func date(of episode: ShelfEpisode) -> Markup? {
+    private func date(of episode: EpisodeSummary) -> Markup? {
         episode.published.map { "<span>\(day: $0, offset: episode.publishedOffset)</span>" }
     }
 

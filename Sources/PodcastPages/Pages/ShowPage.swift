@@ -9,12 +9,6 @@ internal import Transfers
 /// Works from `file:` and from any server, since its links to files are relative. Nothing from the feed can run, load
 /// or send anything, and no media is loaded before it is played.
 package struct ShowPage: Sendable {
-    /// The limits of the data that the library returns for the page. Notes beyond the limits are replaced by links,
-    /// since all notes of 10,000 episodes would be 30 MB.
-    package static let limits = SummaryLimits(
-        notes: 32 << 10, notesInAll: 256 << 10, chapters: 200, chaptersInAll: 3_000,
-        alternates: 20, alternatesInAll: 3_000)
-
     /// The maximum number of episodes, newest first, with a row in the document. The document has only data for the
     /// other episodes, a tenth of the size of their rows, from which the page's script creates the rows. A browser
     /// would take seconds for 10,000 rows.

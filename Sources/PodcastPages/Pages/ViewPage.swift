@@ -6,7 +6,7 @@ internal import Transfers
 /// The page in the folder of a view: its episodes, each with a player.
 package struct ViewPage: Sendable {
     private let folder: String
-    private let episodes: ArraySlice<ShelfEpisode>
+    private let episodes: ArraySlice<EpisodeSummary>
     /// Whether there are more episodes than the page lists.
     private let isCut: Bool
     private let shows: [ShowID: Podcast]
@@ -21,7 +21,7 @@ package struct ViewPage: Sendable {
     /// - Parameters:
     ///   - episodes: The episodes in the order of the page, up to `loadLimit`.
     ///   - views: The names of the folders of all views.
-    package init(folder: String, _ episodes: [ShelfEpisode], shows: [ShowID: Podcast], views: [String] = []) {
+    package init(folder: String, _ episodes: [EpisodeSummary], shows: [ShowID: Podcast], views: [String] = []) {
         self.folder = folder
         self.episodes = episodes.prefix(Self.limit)
         isCut = episodes.count > Self.limit
@@ -54,8 +54,8 @@ package struct ViewPage: Sendable {
         return page.bytes
     }
 
-    private func row(of episode: ShelfEpisode) -> Markup? {
-        guard let show = shows[episode.show] else { return nil }
+    private func row(of episode: EpisodeSummary) -> Markup? {
+        guard let show = shows[episode.podcast] else { return nil }
         let fileExtension = FileName.fileExtension(of: episode.name)
         let isVideo = MediaType.isVideo(type: episode.type, fileExtension: fileExtension)
         let isPlayable = MediaType(type: episode.type, url: "file.\(fileExtension)").major != .other
@@ -82,10 +82,10 @@ package struct ViewPage: Sendable {
     }
 }
 
-extension ShelfEpisode {
+extension EpisodeSummary {
     /// The remaining time of an episode in progress, such as `12:07 left`; `nil` for other episodes.
     var rest: String? {
-        guard !played, let duration, let position, position >= Self.inProgressThreshold, duration > position else {
+        guard !played, let duration, let position, position >= ListeningRules.inProgress, duration > position else {
             return nil
         }
         return "\(TimeText.clock(duration - position)) left"

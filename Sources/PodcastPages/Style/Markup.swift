@@ -1,6 +1,7 @@
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
+internal import PodcastProtocol
 
 /// HTML. A literal is markup, and every interpolated value is text that is escaped, unless it is `Markup` itself.
 struct Markup: ExpressibleByStringInterpolation, Sendable {
@@ -146,7 +147,7 @@ struct Markup: ExpressibleByStringInterpolation, Sendable {
 
     /// Returns a bar with the playback position of an episode in progress; `nil` for other episodes.
     static func listening(_ position: Double?, of duration: Double?, isPlayed: Bool) -> Markup? {
-        guard !isPlayed, let position, let duration, position >= ShelfEpisode.inProgressThreshold, duration > 0,
+        guard !isPlayed, let position, let duration, position >= ListeningRules.inProgress, duration > 0,
             position.isFinite, duration.isFinite
         else { return nil }
         let part = Int(min(100, position / duration * 100))

@@ -66,7 +66,7 @@ final class FoundShows: ServicePart {
                 _ = try await library.mergeConcurrently(
                     feed, into: podcast.id, answer.response, template: configuration.nameTemplate, now: now())
             } else {
-                let unchanged = UnchangedFeed(podcast: podcast.id, response: answer.response)
+                let unchanged = (podcast: podcast.id, response: answer.response)
                 if try !library.recordUnchanged([unchanged], now: now()).isEmpty {
                     throw LibraryError.noSuchPodcast(podcast.id)
                 }

@@ -27,19 +27,10 @@ struct FeedFetcher: Sendable {
         var problem: FetchFailure?
 
         var response: FeedResponse {
-            var response = FeedFetcher.response(head, from: chain.final)
+            var response = FeedResponse(head, from: chain.final)
             if let feed { response.isWhole = feed.isWhole }
             return response
         }
-    }
-
-    /// Returns the part of a response that the library stores.
-    static func response(_ head: ResponseHead, from url: String) -> FeedResponse {
-        FeedResponse(
-            // A redirect may lead to an address with user info, which must not be passed on.
-            finalURL: WebAddress.withoutUserInfo(url), status: head.status, etag: head["etag"],
-            lastModified: head["last-modified"], contentType: head["content-type"], space: head.space,
-            reach: head.firstSpace)
     }
 
     /// Fetches a feed, and returns the response of any status, with its head and redirects. Throws `FetchFailure` if

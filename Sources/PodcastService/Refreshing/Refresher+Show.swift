@@ -91,7 +91,7 @@ extension Refresher {
         case .notModified:
             var response = found.response
             response.nextRefresh = nextRefresh(RefreshFacts(head: found.head, record))
-            let gone = try library.recordUnchanged([UnchangedFeed(podcast: podcast.id, response: response)], now: now())
+            let gone = try library.recordUnchanged([(podcast: podcast.id, response: response)], now: now())
             if !gone.isEmpty { throw LibraryError.noSuchPodcast(podcast.id) }
             announceTroubles()
         case .fetched:

@@ -99,9 +99,9 @@ extension Refresher {
         let facts = RefreshFacts(
             head: head, updateInterval: show.updateInterval, quietTimes: show.quietTimes,
             rhythm: tidier.rhythms[show.id]?.rhythm)
-        var response = FeedFetcher.response(head, from: head.url ?? show.url)
+        var response = FeedResponse(head, from: head.url ?? show.url)
         response.nextRefresh = nextRefresh(facts)
-        return UnchangedFeed(podcast: show.id, response: response)
+        return (podcast: show.id, response: response)
     }
 
     /// Computes release rhythms that are missing or expired.

@@ -47,12 +47,7 @@ final class CacheVerifier: ServicePart {
                 engine.cache.remove(name)
                 continue
             }
-            let rendition = Rendition(
-                episode: episode.id, generation: found.generation, file: name, size: found.total,
-                validator: found.validator, contentType: found.contentType, finalURL: found.finalURL,
-                received: found.receivedBytes, complete: found.complete,
-                sha256: found.sha256, fileState: found.state?.text, created: now(), lastOpened: now())
-            try library.pin(rendition, now: now())
+            try library.pin(Rendition(file: name, found, now: now()), now: now())
             known.insert(name)
         }
     }

@@ -151,9 +151,7 @@ extension CoreDriver {
         case .confirmed(let key, let generation, let pin): try confirmed(key.episode, generation, pin, &batch)
         case .fileCreated(let key, let generation, let file, let pin, let finalURL):
             let rendition = Rendition(
-                episode: key.episode, generation: generation, file: file, size: pin.total,
-                validator: pin.validator?.text,
-                contentType: pin.mediaType, finalURL: finalURL, created: now(), lastOpened: now())
+                episode: key.episode, generation: generation, file: file, pin, finalURL: finalURL, now: now())
             if let old = try library.pin(rendition, now: now()) {
                 batch.whenWritten { [engine] in engine.cache.remove(old.file) }
             }

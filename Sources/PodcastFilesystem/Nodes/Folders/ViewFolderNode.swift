@@ -183,9 +183,9 @@ extension PodcastFilesystem {
     func playlist(_ title: String, of links: [EpisodeLink]) throws -> GeneratedContent {
         let episodes = try library.tracks(of: links.map(\.facts.number.episode))
         let tracks = links.compactMap { link in
-            episodes[link.facts.number.episode].map {
-                Track(name: link.name, title: $0.title, duration: $0.duration)
-            }
+            var track = episodes[link.facts.number.episode]
+            track?.name = link.name
+            return track
         }
         return GeneratedContent(Playlist(title: title, tracks: tracks, isSerial: false).bytes)
     }
