@@ -150,19 +150,13 @@ enum ID3Text {
 
     /// Decodes UTF-16 up to a terminator, as big-endian if it has no byte order mark.
     static func utf16(_ bytes: ArraySlice<UInt8>) -> String {
-        var units: [UInt16] = []
-        var isLittle = false
-        var index = bytes.startIndex
-        if bytes.starts(with: [0xFF, 0xFE]) { isLittle = true }
-        if isLittle || bytes.starts(with: [0xFE, 0xFF]) { index += 2 }
-        while index + 1 < bytes.endIndex {
-            let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
-            let unit = isLittle ? second << 8 | first : first << 8 | second
-            if unit == 0 { break }
-            units.append(unit)
-            index += 2
+        let isLittle = bytes.starts(with: [0xFF, 0xFE])
+        let text = isLittle || bytes.starts(with: [0xFE, 0xFF]) ? bytes.dropFirst(2) : bytes
+        let units = stride(from: text.startIndex, to: text.endIndex - 1, by: 2).map { index in
+            let unit = UInt16(text[index]) << 8 | UInt16(text[index + 1])
+            return isLittle ? unit.byteSwapped : unit
         }
-        return String(decoding: units, as: UTF16.self)
+        return String(decoding: units.prefix { $0 != 0 }, as: UTF16.self)
     }
 
     /// Returns the bytes after the first terminator, which is two zero bytes in UTF-16, otherwise one; empty if there
@@ -171,11 +165,7 @@ enum ID3Text {
         guard encoding == 1 || encoding == 2 else {
             return bytes.firstIndex(of: 0).map { bytes[($0 + 1)...] } ?? []
         }
-        var index = bytes.startIndex
-        while index + 1 < bytes.endIndex {
-            if bytes[index] == 0, bytes[index + 1] == 0 { return bytes[(index + 2)...] }
-            index += 2
-        }
-        return []
+        let pairs = stride(from: bytes.startIndex, to: bytes.endIndex - 1, by: 2)
+        return pairs.first { bytes[$0] == 0 && bytes[$0 + 1] == 0 }.map { bytes[($0 + 2)...] } ?? []
     }
 }

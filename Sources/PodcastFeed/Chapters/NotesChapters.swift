@@ -46,15 +46,12 @@ package enum NotesChapters {
         var notes = notes
         return notes.withUTF8 { bytes in
             var count = 0
-            var index = 1
-            while index + 2 < bytes.count {
-                if bytes[index] == UInt8(ascii: ":"), bytes[index - 1].isDigit, bytes[index + 1].isDigit,
-                    bytes[index + 2].isDigit
-                {
-                    count += 1
-                    if count == minCount { return true }
-                }
-                index += 1
+            for index in bytes.indices.dropFirst().dropLast(2)
+            where bytes[index] == UInt8(ascii: ":") && bytes[index - 1].isDigit && bytes[index + 1].isDigit
+                && bytes[index + 2].isDigit
+            {
+                count += 1
+                if count == minCount { return true }
             }
             return false
         }

@@ -6,10 +6,7 @@ package import Platform
 package struct Feed: Sendable, Equatable {
     /// The format of the document.
     package enum Format: String, Sendable, Equatable {
-        case rss2 = "rss2"
-        case atom = "atom"
-        case rss1 = "rss1"
-        case json = "json"
+        case rss2, atom, rss1, json
     }
 
     package var format: Format

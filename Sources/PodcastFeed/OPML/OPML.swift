@@ -80,11 +80,7 @@ extension OPML {
     ) -> [UInt8] {
         var output = XMLText()
         output.write("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\">\n  <head>\n")
-        if let title {
-            output.write("    <title>")
-            output.escape(title)
-            output.write("</title>\n")
-        }
+        output.element("title", title, indent: "    ")
         if let created { output.write("    <dateCreated>\(created.rfc822)</dateCreated>\n") }
         output.write("  </head>\n  <body>\n")
         var folders: [String: [Subscription]] = [:]

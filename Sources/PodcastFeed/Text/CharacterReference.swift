@@ -40,14 +40,10 @@ struct CharacterReference {
     ///   - isFinal: Whether no further bytes follow `bytes`.
     init(_ bytes: FeedBytes, isFinal: Bool) {
         (kind, length) = (.ampersand, 1)
-        guard bytes.count > 1 else {
+        if bytes.count <= 1 {
             if !isFinal { kind = .incomplete }
-            return
-        }
-        if bytes[1] == UInt8(ascii: "#") {
-            readNumber(bytes, isFinal)
         } else {
-            readName(bytes, isFinal)
+            kind = bytes[1] == UInt8(ascii: "#") ? readNumber(bytes, isFinal) : readName(bytes, isFinal)
         }
     }
 
@@ -85,24 +81,23 @@ struct CharacterReference {
 
     // MARK: Names
 
-    private mutating func readName(_ bytes: FeedBytes, _ isFinal: Bool) {
+    private mutating func readName(_ bytes: FeedBytes, _ isFinal: Bool) -> Kind {
         let limit = min(bytes.count, Self.longestName + 2)
         var end = 1
         while end < limit, Self.isOfName(bytes[end]) { end += 1 }
         guard end < bytes.count else {
-            if !isFinal, bytes.count < Self.longestName + 2 { kind = .incomplete }
-            return
+            return !isFinal && bytes.count < Self.longestName + 2 ? .incomplete : .ampersand
         }
-        guard bytes[end] == UInt8(ascii: ";"), end > 1 else { return }
+        guard bytes[end] == UInt8(ascii: ";"), end > 1 else { return .ampersand }
         let name = FeedBytes(rebasing: bytes[1..<end])
         length = end + 1
         if let scalar = Self.plain(name) {
-            (kind, first) = (.plain, scalar)
-        } else if let scalars = HTMLEntities.characters(name) {
-            (kind, first, second) = (.html, scalars.first, scalars.second)
-        } else {
-            kind = .unknown
+            first = scalar
+            return .plain
         }
+        guard let scalars = HTMLEntities.characters(name) else { return .unknown }
+        (first, second) = (scalars.first, scalars.second)
+        return .html
     }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
@@ -124,44 +119,30 @@ struct CharacterReference {
 
     // MARK: Numbers
 
-    private mutating func readNumber(_ bytes: FeedBytes, _ isFinal: Bool) {
-        guard let number = Self.number(bytes, isFinal) else {
-            kind = .ampersand
-            return
-        }
-        guard number.length > 0 else {
-            kind = .incomplete
-            return
-        }
+    private mutating func readNumber(_ bytes: FeedBytes, _ isFinal: Bool) -> Kind {
+        guard let number = Self.number(bytes, isFinal) else { return .ampersand }
+        guard number.length > 0 else { return .incomplete }
         length = number.length
         switch number.value {
         case 0xD800...0xDBFF:
             let rest = FeedBytes(rebasing: bytes[number.length...])
-            guard isFinal || rest.count >= 2 else {
-                kind = .incomplete
-                return
-            }
+            guard isFinal || rest.count >= 2 else { return .incomplete }
             guard rest.count >= 2, rest[0] == UInt8(ascii: "&"), rest[1] == UInt8(ascii: "#"),
                 let other = Self.number(rest, isFinal), other.length == 0 || 0xDC00...0xDFFF ~= other.value
-            else {
-                kind = .nothing
-                return
-            }
-            guard other.length > 0 else {
-                kind = .incomplete
-                return
-            }
+            else { return .nothing }
+            guard other.length > 0 else { return .incomplete }
             length += other.length
-            (kind, first) = (
-                .surrogates, Unicode.Scalar(0x10000 + (number.value & 0x3FF) << 10 + (other.value & 0x3FF))
-            )
+            first = Unicode.Scalar(0x10000 + (number.value & 0x3FF) << 10 + (other.value & 0x3FF))
+            return .surrogates
         case 0x80...0x9F:
             let scalar = Windows1252.scalar(UInt8(number.value))
-            (kind, first) = scalar == "\u{FFFD}" ? (.nothing, nil) : (.windows1252, scalar)
+            if scalar == "\u{FFFD}" { return .nothing }
+            first = scalar
+            return .windows1252
         case 0x09, 0x0A, 0x0D, 0x20...0xFFFD, 0x10000...0x10FFFF:
             first = Unicode.Scalar(number.value)
-            kind = first == nil ? .nothing : .plain
-        default: kind = .nothing
+            return first == nil ? .nothing : .plain
+        default: return .nothing
         }
     }
 

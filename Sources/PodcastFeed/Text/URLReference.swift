@@ -38,19 +38,9 @@ package enum URLReference {
 
     /// Returns the scheme, `http` for `http://…`: a letter, then letters, digits, `+`, `-` and `.` up to a colon.
     static func scheme(of url: String) -> Substring.UTF8View? {
-        guard let first = url.utf8.first, first | 0x20 >= UInt8(ascii: "a"), first | 0x20 <= UInt8(ascii: "z") else {
-            return nil
-        }
-        for index in url.utf8.indices {
-            switch url.utf8[index] {
-            case UInt8(ascii: ":"): return Substring(url).utf8[..<index]
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                continue
-            default: return nil
-            }
-        }
-        return nil
+        let scheme = Substring(url).utf8.prefix { $0.isLetter || $0.isDigit || "+-.".utf8.contains($0) }
+        let hasColon = url.utf8[scheme.endIndex...].first == UInt8(ascii: ":")
+        return hasColon && scheme.first?.isLetter ?? false ? scheme : nil
     }
 
     /// Normalizes a reference: control characters such as line feeds and tabs are removed, inner spaces become `%20`,

@@ -1,6 +1,6 @@
 /// A streaming reader of SubRip, which passes each cue to a `WebVTTWriter`. A cue is a line with a number, a line with
 /// two times, and the text up to a blank line.
-struct SubRipReader {
+struct SubRipReader: TranscriptReader {
     private var line: [UInt8] = []
     private var cue: TranscriptCue?
     private var isAfterReturn = false

@@ -9,14 +9,14 @@ package struct TranscriptConverter {
         /// There is no text yet.
         case undecided
         case webVTT
-        case subRip(SubRipReader)
-        case json(TranscriptJSONReader)
-        case html(TranscriptHTMLReader)
-        case unknown
+        /// A format with a reader, or an unknown one.
+        case other
     }
 
     private var decoder: TextDecoder
     private var format = Format.undecided
+    /// The reader of a format other than WebVTT; `nil` if the format is unknown.
+    private var reader: (any TranscriptReader)?
     private var writer = WebVTTWriter()
 
     /// The maximum size in bytes of one line, text or name; the rest of a longer one is dropped.
@@ -36,13 +36,9 @@ package struct TranscriptConverter {
     ///   searched for cues.
     package mutating func finish() -> [UInt8]? {
         let output = read(decoder.finish())
-        switch format {
-        case .webVTT: return output
-        case .subRip(var reader): reader.finish(&writer)
-        case .json: break
-        case .html(var reader): reader.finish(&writer)
-        case .undecided, .unknown: return nil
-        }
+        if format == .webVTT { return output }
+        guard reader != nil else { return nil }
+        reader?.finish(&writer)
         writer.finish()
         return writer.count > 0 ? output + writer.drainOutput() : nil
     }
@@ -50,36 +46,28 @@ package struct TranscriptConverter {
     private mutating func read(_ bytes: [UInt8]) -> [UInt8] {
         if bytes.isEmpty { return [] }
         // The first text has thousands of bytes, unless the transcript is shorter.
-        if case .undecided = format { format = Self.format(of: bytes) }
-        // The state is moved out and back, so that its buffers are not copied.
-        let format = format
-        self.format = .unknown
-        switch format {
-        case .webVTT:
-            self.format = .webVTT
-            return bytes
-        case .subRip(var reader):
-            reader.read(bytes, &writer)
-            self.format = .subRip(reader)
-        case .json(var reader):
-            reader.read(bytes, &writer)
-            self.format = .json(reader)
-        case .html(var reader):
-            reader.read(bytes, &writer)
-            self.format = .html(reader)
-        case .undecided, .unknown: return []
-        }
+        if format == .undecided { (format, reader) = Self.format(of: bytes) }
+        if format == .webVTT { return bytes }
+        reader?.read(bytes, &writer)
         return writer.drainOutput()
     }
 
-    private static func format(of bytes: [UInt8]) -> Format {
+    private static func format(of bytes: [UInt8]) -> (Format, (any TranscriptReader)?) {
         let text = bytes.drop { $0.isXMLSpace }
-        if text.starts(with: Array("WEBVTT".utf8)) { return .webVTT }
+        if text.starts(with: Array("WEBVTT".utf8)) { return (.webVTT, nil) }
         switch text.first {
-        case UInt8(ascii: "{"), UInt8(ascii: "["): return .json(TranscriptJSONReader())
-        case UInt8(ascii: "<"): return .html(TranscriptHTMLReader())
-        case .some(let byte) where byte.isDigit: return .subRip(SubRipReader())
-        default: return .unknown
+        case UInt8(ascii: "{"), UInt8(ascii: "["): return (.other, TranscriptJSONReader())
+        case UInt8(ascii: "<"): return (.other, TranscriptHTMLReader())
+        case .some(let byte) where byte.isDigit: return (.other, SubRipReader())
+        default: return (.other, nil)
         }
     }
+}
+
+/// A streaming reader of a format of transcripts.
+protocol TranscriptReader {
+    /// Passes the cues that the next bytes complete to `writer`.
+    mutating func read(_ bytes: [UInt8], _ writer: inout WebVTTWriter)
+    /// Passes the last cue to `writer` at the end of the transcript.
+    mutating func finish(_ writer: inout WebVTTWriter)
 }

@@ -1,6 +1,6 @@
 /// A streaming reader of a transcript in HTML: `<cite>` contains the speaker, `<time>` the start, and paragraphs
 /// contain the text spoken until the next `<time>`.
-struct TranscriptHTMLReader {
+struct TranscriptHTMLReader: TranscriptReader {
     private enum State {
         case text
         /// Inside a tag; `quote` is the quotation mark of the attribute value that is open, if any.

@@ -2,7 +2,7 @@
 ///
 /// Reads the members `startTime`, `endTime`, `body` and `speaker` of Podcasting 2.0, and Whisper's `start`, `end` and
 /// `text`. Tolerates syntax errors and skips everything else.
-struct TranscriptJSONReader {
+struct TranscriptJSONReader: TranscriptReader {
     private enum State {
         case between
         case string
@@ -55,6 +55,9 @@ struct TranscriptJSONReader {
             }
         }
     }
+
+    /// Does nothing: an object without an end is no cue.
+    mutating func finish(_ writer: inout WebVTTWriter) {}
 
     private mutating func readMark(_ byte: UInt8, _ writer: inout WebVTTWriter) {
         switch byte {
