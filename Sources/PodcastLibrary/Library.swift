@@ -94,11 +94,7 @@ package final class Library: Sendable {
         let found = try Schema.found(in: db, of: path)
         if found == 0 { throw absence(of: path, reason: "it has no tables") }
         // Reads the root pages, so that a truncated file is detected here rather than at the first listing.
-        for table in [
-            "podcast", "episode", "detail", "attachment", "rendition", "download", "setting", "event",
-            "session", "counter", "address", "upload", "sync_account", "sync_episode", "sync_removed", "view",
-            "view_episode", "view_title", "tag", "show_tag", "root_folder", "archive_folder", "archived",
-        ] {
+        for table in Schema.smallTables + Schema.largeTables {
             _ = try Row.fetchOne(db, "SELECT * FROM \(table) LIMIT 1")
         }
     }

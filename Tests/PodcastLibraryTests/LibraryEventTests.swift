@@ -59,8 +59,8 @@ struct LibraryEventTests {
         let again = try library.enqueue(episode: episode, session: "other", automatic: true, now: 4)
         #expect(!again.automatic && again.session == "podfs")
         #expect(try library.downloads(session: "podfs") == [again])
-        #expect(try library.episodesInTransfer(of: show) == [episode])
-        #expect(try library.episodesInTransfer(of: nil) == [episode])
-        #expect(try library.episodesInTransfer(of: ShowID(show.rawValue + 1)).isEmpty)
+        #expect(try library.episodes(of: show, for: .cancel) == [episode])
+        #expect(try library.episodes(of: nil, for: .cancel) == [episode])
+        #expect(try library.episodes(of: ShowID(show.rawValue + 1), for: .cancel).isEmpty)
     }
 }

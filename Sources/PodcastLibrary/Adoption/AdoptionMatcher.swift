@@ -44,39 +44,55 @@ package struct AdoptionMatcher {
 
     /// Returns the decisions about the files, in their order.
     package func decisions(about files: [AdoptableFile]) -> [AdoptionDecision] {
-        var decisions: [AdoptionDecision] = []
-        /// The files that fit an episode.
-        var claims: [EpisodeID: [(file: Int, match: Match)]] = [:]
+        var rulings = Rulings()
         /// The files whose name is only similar to that of an episode.
-        var similar: [EpisodeID: [(file: Int, match: Match)]] = [:]
-        decisions.reserveCapacity(files.count)
+        var similar: [EpisodeID: [Claim]] = [:]
         for (number, file) in files.enumerated() {
             let (decision, match) = decision(about: file)
-            decisions.append(decision)
+            rulings.decisions.append(decision)
             guard let match else { continue }
             let episode = index.episodes[match.episode].id
-            if match.evidence.contains(.similar) { similar[episode, default: []].append((number, match)) }
-            if case .adopt = decision { claims[episode, default: []].append((number, match)) }
+            let claim = Claim(file: number, match: match)
+            if match.evidence.contains(.similar) { similar[episode, default: []].append(claim) }
+            if case .adopt = decision { rulings.claims[episode, default: []].append(claim) }
         }
-        refuseSharedNames(files, &decisions, &claims, similar)
-        refuseOtherSizes(files, &decisions, &claims)
-        for (episode, claims) in claims where claims.count > 1 {
+        refuseSharedNames(files, &rulings, similar)
+        refuseOtherSizes(files, &rulings)
+        for (episode, claims) in rulings.claims where claims.count > 1 {
             let best = claims.max { isBetter($1, than: $0, files) }
             for claim in claims where claim.file != best?.file {
-                decisions[claim.file] = .duplicate(episode, of: best.map { files[$0.file].path } ?? "")
+                rulings.decisions[claim.file] = .duplicate(episode, of: best.map { files[$0.file].path } ?? "")
             }
         }
-        return decisions
+        return rulings.decisions
+    }
+
+    /// A file that may be an episode's.
+    private struct Claim {
+        /// The index of the file.
+        var file: Int
+        var match: Match
+    }
+
+    /// The decisions about the files so far, and the files that fit each episode.
+    private struct Rulings {
+        var decisions: [AdoptionDecision] = []
+        var claims: [EpisodeID: [Claim]] = [:]
+
+        mutating func refuse(_ claim: Claim, for episode: EpisodeID, because contradiction: String) {
+            decisions[claim.file] = .contradicted(
+                episode, evidence: claim.match.phrase, contradiction: contradiction)
+            claims[episode]?.removeAll { $0.file == claim.file }
+        }
     }
 
     /// Refuses the files of an episode that only their names suggest, if a folder has several of one name, with a
     /// counter. Then two episodes have the same title or file name, and the feed may list only one of them.
     private func refuseSharedNames(
-        _ files: [AdoptableFile], _ decisions: inout [AdoptionDecision],
-        _ claims: inout [EpisodeID: [(file: Int, match: Match)]], _ similar: [EpisodeID: [(file: Int, match: Match)]]
+        _ files: [AdoptableFile], _ rulings: inout Rulings, _ similar: [EpisodeID: [Claim]]
     ) {
         for (episode, others) in similar {
-            let undecided = claims[episode, default: []].filter {
+            let undecided = rulings.claims[episode, default: []].filter {
                 $0.match.evidence.isDisjoint(with: Evidence.decisive)
             }
             for claim in undecided {
@@ -87,10 +103,8 @@ package struct AdoptionMatcher {
                         && claim.match.evidence.contains(.day) == other.match.evidence.contains(.day)
                 }
                 guard let other else { continue }
-                decisions[claim.file] = .contradicted(
-                    episode, evidence: claim.match.phrase,
-                    contradiction: "'\(files[other.file].path)' has the same name but for a number")
-                claims[episode]?.removeAll { $0.file == claim.file }
+                rulings.refuse(
+                    claim, for: episode, because: "'\(files[other.file].path)' has the same name but for a number")
             }
         }
     }
@@ -98,13 +112,10 @@ package struct AdoptionMatcher {
     /// Refuses files whose size differs clearly from the feed's, for the shows whose feed gives the sizes of nearly all
     /// other files exactly; those that only their titles suggest also if it differs a little. Shows use a title again,
     /// and the feed no longer lists the episode that had it first.
-    private func refuseOtherSizes(
-        _ files: [AdoptableFile], _ decisions: inout [AdoptionDecision],
-        _ claims: inout [EpisodeID: [(file: Int, match: Match)]]
-    ) {
+    private func refuseOtherSizes(_ files: [AdoptableFile], _ rulings: inout Rulings) {
         var equal: [ShowID: Int] = [:]
-        var different: [ShowID: [(file: Int, match: Match)]] = [:]
-        for claim in claims.values.joined() {
+        var different: [ShowID: [Claim]] = [:]
+        for claim in rulings.claims.values.joined() {
             let episode = index.episodes[claim.match.episode]
             // A size that several episodes have is the publisher's guess.
             guard episode.size.source == .feed, index.sizes[episode.size.bytes]?.count == 1 else { continue }
@@ -121,17 +132,13 @@ package struct AdoptionMatcher {
                 let episode = index.episodes[claim.match.episode]
                 let sizes =
                     "\(ByteText.size(files[claim.file].size)), the feed says \(ByteText.size(episode.size.bytes))"
-                decisions[claim.file] = .contradicted(
-                    episode.id, evidence: claim.match.phrase,
-                    contradiction: "it has \(sizes), which is right for the other files")
-                claims[episode.id]?.removeAll { $0.file == claim.file }
+                rulings.refuse(
+                    claim, for: episode.id, because: "it has \(sizes), which is right for the other files")
             }
         }
     }
 
-    private func isBetter(
-        _ one: (file: Int, match: Match), than other: (file: Int, match: Match), _ files: [AdoptableFile]
-    ) -> Bool {
+    private func isBetter(_ one: Claim, than other: Claim, _ files: [AdoptableFile]) -> Bool {
         let (first, second) = (files[one.file], files[other.file])
         if one.match.score != other.match.score { return one.match.score > other.match.score }
         if first.size != second.size { return first.size > second.size }

@@ -22,6 +22,7 @@ struct Merge {
     /// An episode's row.
     private struct StoredEpisode {
         let id: EpisodeID
+        let identity: EpisodeIdentity
         let media: StoredMedia
         let listed: Bool
         let buried: Bool
@@ -53,9 +54,9 @@ struct Merge {
     /// - Throws: `noSuchPodcast`.
     mutating func run(_ feed: Feed, _ items: Items, _ response: FeedResponse) throws -> MergeResult {
         let old = try show()
-        let (known, facts) = try rows()
+        let known = try rows()
         let rowOfItem = EpisodeMatcher.match(
-            items: items.episodes.map(\.identity), rows: facts, isDelta: response.isDelta)
+            items: items.episodes.map(\.identity), rows: known.map(\.identity), isDelta: response.isDelta)
 
         var present = Array(repeating: false, count: known.count)
         var fresh: [EpisodeFacts] = []
@@ -101,33 +102,26 @@ struct Merge {
             podcast: try show(), inserted: inserted, updated: updated, unlisted: unlisted, skipped: items.skipped)
     }
 
-    /// Returns the rows of the show's episodes, and the facts that identify each of them. Buried episodes, which no
-    /// listing shows, are included. Alternates, the rows of an episode's other encodings, are not.
-    private func rows() throws -> ([StoredEpisode], [EpisodeIdentity]) {
-        var known: [StoredEpisode] = []
-        var facts: [EpisodeIdentity] = []
-        let cursor = try Row.fetchCursor(
+    /// Returns the rows of the show's episodes. Buried episodes, which no listing shows, are included. Alternates, the
+    /// rows of an episode's other encodings, are not.
+    private func rows() throws -> [StoredEpisode] {
+        try Row.fetchCursor(
             db,
             """
             SELECT id, length, listed, buried, digest, visible_digest,
                 guid, url, title, published, published_offset, type, duration, name, medium, main_url, first_seen
             FROM episode WHERE podcast = ? AND id NOT IN (SELECT medium FROM alternate) ORDER BY id
-            """, [podcast])
-        while let row = try cursor.next() {
-            known.append(
-                StoredEpisode(
-                    id: row[0],
-                    media: StoredMedia(name: row[13], url: row[7], type: row[11], length: row[1], key: row[14]),
-                    listed: row[2], buried: row[3], digest: row.bits(4), visibleDigest: row.bits(5),
-                    firstSeen: row[16]))
-            let seconds: Int64? = row[9]
-            facts.append(
-                EpisodeIdentity(
-                    guid: row[6], url: row[15] ?? row[7], title: row[8],
-                    published: seconds.map { PublicationDate(seconds: $0, offset: row[10]) }, type: row[11],
-                    duration: row[12]))
+            """, [podcast]
+        ).mapAll { row in
+            let published = (row[9] as Int64?).map { PublicationDate(seconds: $0, offset: row[10]) }
+            return StoredEpisode(
+                id: row[0],
+                identity: EpisodeIdentity(
+                    guid: row[6], url: row[15] ?? row[7], title: row[8], published: published, type: row[11],
+                    duration: row[12]),
+                media: StoredMedia(name: row[13], url: row[7], type: row[11], length: row[1], key: row[14]),
+                listed: row[2], buried: row[3], digest: row.bits(4), visibleDigest: row.bits(5), firstSeen: row[16])
         }
-        return (known, facts)
     }
 
     // MARK: - Known episodes

@@ -87,8 +87,12 @@ extension Schema {
         return model
     }
 
+    /// The tables of the episodes, and small ones that are read only when an episode is.
+    static let largeTables = [
+        "episode", "detail", "attachment", "sync_episode", "view_episode", "view_title", "archive_folder", "archived",
+    ]
     /// The tables that do not grow with the number of episodes in the feeds.
-    private static let smallTables = [
+    static let smallTables = [
         "podcast", "rendition", "download", "setting", "event", "session", "counter", "address", "upload",
         "sync_account", "sync_removed", "view", "tag", "show_tag", "root_folder",
     ]

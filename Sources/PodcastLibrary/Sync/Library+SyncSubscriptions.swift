@@ -20,11 +20,22 @@ extension Library {
 
     /// Records entries of the server's list, and removes pending changes that are no longer to be sent.
     ///
-    /// - Parameter settled: The changes to remove. A change stays if the subscription was changed again since.
-    package func recordServerState(_ feeds: [ServerFeed], settled: [PendingSubscription] = []) throws {
+    /// - Parameters:
+    ///   - settled: The changes to remove. A change stays if the subscription was changed again since.
+    ///   - renamed: The addresses that the server has normalized; `new` is empty for a rejected one.
+    package func recordServerState(
+        _ feeds: [ServerFeed], settled: [PendingSubscription] = [], renamed: [(old: String, new: String)] = []
+    ) throws {
         try write { db in
             for feed in feeds { try Self.record(feed, db) }
             for change in settled { try Self.removePending(change, db) }
+            for (old, new) in renamed where old != new {
+                guard
+                    let row = try Row.fetchOne(db, "SELECT subscribed, podcast FROM sync_feed WHERE url = ?", [old])
+                else { continue }
+                try db.run("DELETE FROM sync_feed WHERE url = ?", [old])
+                if !new.isEmpty { try Self.record(ServerFeed(url: new, subscribed: row[0], podcast: row[1]), db) }
+            }
         }
     }
 
@@ -59,28 +70,6 @@ extension Library {
                 // The serial number is not compared: the request will contain the change even if it has been
                 // reversed since.
                 try db.run("UPDATE sync_subscription SET sent = ? WHERE url = ?", [change.subscribed, change.url])
-            }
-        }
-    }
-
-    /// Records that the server has accepted changes.
-    ///
-    /// - Parameters:
-    ///   - feeds: The entries of the server's list that result from the changes.
-    ///   - renamed: The addresses that the server has normalized; `new` is empty for a rejected one.
-    package func subscriptionsSent(
-        _ changes: [PendingSubscription], feeds: [ServerFeed], renamed: [(old: String, new: String)]
-    ) throws {
-        try write { db in
-            for feed in feeds { try Self.record(feed, db) }
-            for change in changes { try Self.removePending(change, db) }
-            for (old, new) in renamed where old != new {
-                guard
-                    let row = try Row.fetchOne(db, "SELECT subscribed, podcast FROM sync_feed WHERE url = ?", [old])
-                else { continue }
-                let (subscribed, podcast): (Bool, ShowID?) = (row[0], row[1])
-                try db.run("DELETE FROM sync_feed WHERE url = ?", [old])
-                if !new.isEmpty { try Self.record(ServerFeed(url: new, subscribed: subscribed, podcast: podcast), db) }
             }
         }
     }

@@ -107,30 +107,21 @@ extension Download: StoredRow {
 }
 
 extension Library {
-    /// Returns the episodes of a show, or of all shows, with an outstanding, suspended or failed download.
-    package func episodesInTransfer(of podcast: ShowID?) throws -> [EpisodeID] {
-        try values(
-            """
-            SELECT d.episode FROM download d JOIN episode e ON e.id = d.episode
-            WHERE ?1 IS NULL OR e.podcast = ?1 ORDER BY d.id
-            """, [podcast])
-    }
-
-    /// Returns the episodes of a show, or of all shows, with cached bytes.
-    package func episodesCached(of podcast: ShowID?) throws -> [EpisodeID] {
-        try values("SELECT episode FROM rendition WHERE ?1 IS NULL OR podcast = ?1 ORDER BY episode", [podcast])
-    }
-}
-
-extension Library {
     /// Returns the episodes to which an action on a show applies. If `podcast` is `nil`, the action is on all shows.
     ///
     /// Suspending, resuming and cancelling apply only to episodes with a task: suspending a show must not create three
     /// hundred suspended downloads, and resuming a show must not create three hundred running ones.
     package func episodes(of podcast: ShowID?, for action: TaskAction) throws -> [EpisodeID] {
         switch action {
-        case .resume, .suspend, .cancel: return try episodesInTransfer(of: podcast)
-        case .evict: return try episodesCached(of: podcast)
+        case .resume, .suspend, .cancel:
+            return try values(
+                """
+                SELECT d.episode FROM download d JOIN episode e ON e.id = d.episode
+                WHERE ?1 IS NULL OR e.podcast = ?1 ORDER BY d.id
+                """, [podcast])
+        case .evict:
+            return try values(
+                "SELECT episode FROM rendition WHERE ?1 IS NULL OR podcast = ?1 ORDER BY episode", [podcast])
         case .download, .pin, .unpin:
             let shows = try podcast.map { [$0] } ?? folders().map(\.id)
             return try shows.flatMap { try entries(of: $0).map(\.id) }

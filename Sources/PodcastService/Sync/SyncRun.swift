@@ -48,8 +48,8 @@ struct SyncRun: Sendable {
                 let renamed = try await client.send(
                     messages.subscriptions(since: nil), body: messages.body(upload), SyncAnswers.uploaded
                 ).value
-                try library.subscriptionsSent(
-                    changes, feeds: upload.feeds, renamed: renamed.map { ($0.old, $0.new) })
+                try library.recordServerState(
+                    upload.feeds, settled: changes, renamed: renamed.map { ($0.old, $0.new) })
                 for (old, new) in renamed where new.isEmpty {
                     log.warning("sync: the server rejects \(WebAddress.redacted(old))")
                 }

@@ -73,10 +73,9 @@ import Transfers
         let waiting = try library.pendingActions(clock: SyncClock(local: now, server: now), device: "d", limit: 100)
         try library.actionsSent(waiting)
         let book = try library.subscriptionBook()
-        try library.subscriptionsSent(
-            book.pending,
-            feeds: book.pending.map { ServerFeed(url: $0.url, subscribed: $0.subscribed, podcast: $0.podcast) },
-            renamed: [])
+        try library.recordServerState(
+            book.pending.map { ServerFeed(url: $0.url, subscribed: $0.subscribed, podcast: $0.podcast) },
+            settled: book.pending)
     }
 
     // MARK: The queue
@@ -341,7 +340,7 @@ import Transfers
         for url in urls { try take(action(33, at: now, podcast: url + "?server")) }
         #expect(try library.syncQueue().parked == 3)
         let feeds = zip(urls, shows).map { ServerFeed(url: $0 + "?server", subscribed: true, podcast: $1.podcast) }
-        try library.subscriptionsSent(library.subscriptionBook().pending, feeds: feeds, renamed: [])
+        try library.recordServerState(feeds, settled: library.subscriptionBook().pending)
         _ = try library.unsubscribe(podcast: shows[2].podcast)
         try library.unpark(now: now)
         #expect(try shows.prefix(2).map { try library.episode(id: $0.episodes[0])?.position } == [33, 33])
