@@ -100,7 +100,7 @@ package final class FeedParser {
             case .undecided: throw DocumentError.Problem.empty
             case .html(let page):
                 throw DocumentError.Problem.html(
-                    title: DocumentHead.htmlTitle(page), feeds: FeedLink.all(in: page, base: base))
+                    title: DocumentHead.htmlTitle(page), feeds: WebLink.feeds(in: page, base: base))
             case .other(let beginning): throw DocumentError.Problem.notXML(beginning: beginning)
             case .json(let bytes):
                 guard kind == .feed else { throw DocumentError.Problem.json("") }

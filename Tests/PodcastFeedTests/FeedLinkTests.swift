@@ -4,8 +4,8 @@ import Testing
 
 /// Feeds that web pages name.
 struct FeedLinkTests {
-    private func links(_ html: String, base: String? = "https://example.com/shows/owls") -> [FeedLink] {
-        FeedLink.all(in: Array(html.utf8), base: base)
+    private func links(_ html: String, base: String? = "https://example.com/shows/owls") -> [WebLink] {
+        WebLink.feeds(in: Array(html.utf8), base: base)
     }
 
     @Test func feedsOfAllFormatsAreFound() {
@@ -18,9 +18,9 @@ struct FeedLinkTests {
             """
         #expect(
             links(page) == [
-                FeedLink(url: "https://example.com/feed.xml?a=1&b=2", title: "Owls & Co"),
-                FeedLink(url: "https://example.com/shows/atom.xml"),
-                FeedLink(url: "https://cdn.example.com/feed.json"),
+                WebLink(url: "https://example.com/feed.xml?a=1&b=2", title: "Owls & Co"),
+                WebLink(url: "https://example.com/shows/atom.xml"),
+                WebLink(url: "https://cdn.example.com/feed.json"),
             ])
     }
 

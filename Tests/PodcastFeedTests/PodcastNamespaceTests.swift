@@ -32,8 +32,8 @@ import Testing
     @Test func fundingNeedsAnAddressButNoName() {
         #expect(
             feed.funding == [
-                Funding(url: "https://pay.example/?a=1&b=2", title: "Support us"),
-                Funding(url: "https://pay.example/none"),
+                WebLink(url: "https://pay.example/?a=1&b=2", title: "Support us"),
+                WebLink(url: "https://pay.example/none"),
             ])
     }
 

@@ -25,7 +25,7 @@ struct LibraryDetailTests {
         item.soundbites = [Soundbite(start: 1.5, duration: 3)]
         item.tags.socialInteracts = [SocialInteract(network: "disabled")]
         var feed = makeFeed([item])
-        feed.funding = [Funding(url: "https://e.com/pay")]
+        feed.funding = [WebLink(url: "https://e.com/pay")]
         feed.trailers = [Trailer(media: Enclosure(url: "https://e.com/t.mp3", length: 5, type: "audio/mpeg"))]
         feed.skipHours = [0, 23]
         feed.skipDays = ["sunday", "saturday"]

@@ -22,7 +22,7 @@ import Transfers
         details.persons = [
             Person(name: "Nora <b>Quay", link: "https://example.com/nora"), Person(name: "Piet", role: "guest"),
         ]
-        details.funding = [Funding(url: "https://example.com/pay", title: "Keep the lamp lit")]
+        details.funding = [WebLink(url: "https://example.com/pay", title: "Keep the lamp lit")]
         details.trailers = [Trailer(media: Enclosure(url: "https://example.com/t.mp3"), title: "Winter", season: 2)]
         details.podroll = [
             RemoteItem(feedURL: "https://friends.example/feed", title: "Friends"), RemoteItem(feedGUID: "g"),
@@ -53,7 +53,7 @@ import Transfers
         details.locations = [Location(name: "Roche's Point")]
         details.license = License(name: "own")
         details.discussions = [SocialInteract(network: "activitypub", url: "https://social.example/1")]
-        details.links = [ContentLink(url: "https://video.example/1", title: "On video")]
+        details.links = [WebLink(url: "https://video.example/1", title: "On video")]
         let text = page(nil, [EpisodeSummary(id: 1, name: "1.mp3", title: "One", details: details)])
         for part in [
             "Season 2: Winter · Ch. 3", "Piet (guest)",
@@ -91,7 +91,7 @@ import Transfers
     @Test func hostileDetailsAreEscapedAndLongListsCut() {
         var details = ShowDetails()
         details.persons = (0..<5_000).map { Person(name: "<script>\($0)</script>", link: "javascript:alert(\($0))") }
-        details.funding = [Funding(url: "data:text/html,x", title: "\"><img src=x>")]
+        details.funding = [WebLink(url: "data:text/html,x", title: "\"><img src=x>")]
         let text = page(details)
         #expect(!text.contains("<script>0") && !text.contains("javascript:alert") && !text.contains("data:text"))
         #expect(!text.contains("<img src=x") && text.contains("&lt;script&gt;19") && !text.contains("&lt;script&gt;20"))

@@ -12,7 +12,7 @@ package struct DocumentError: Error, Equatable, CustomStringConvertible {
         /// No bytes, or nothing but white space.
         case empty
         /// A web page, with its title, `nil` if it has none, and the feeds that it names.
-        case html(title: String?, feeds: [FeedLink] = [])
+        case html(title: String?, feeds: [WebLink] = [])
         /// A feed in place of a list of subscriptions, with its title; `nil` if it has none.
         case feed(title: String?)
         /// XML with another root element than expected.

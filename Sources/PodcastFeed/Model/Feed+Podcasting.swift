@@ -13,8 +13,9 @@ package struct Person: Sendable, Equatable, Codable, JSONObject {
     var members: JSONMembers { ["name": name, "role": role, "group": group, "image": image, "link": link] }
 }
 
-/// A web page where listeners can donate or pay (`podcast:funding`).
-package struct Funding: Sendable, Equatable, Codable, JSONObject {
+/// An address with a title: a page where listeners can pay (`podcast:funding`), another place where the content can be
+/// found (`podcast:contentLink`), or a feed that a web page names.
+package struct WebLink: Sendable, Equatable, Codable, JSONObject {
     package var url: String
     package var title: String?
 

@@ -44,7 +44,8 @@ package struct Feed: Sendable, Equatable {
     package var medium: String?
     /// The people of the show (`podcast:person`); those of an item replace them.
     package var persons: [Person] = []
-    package var funding: [Funding] = []
+    /// The web pages where listeners can donate or pay (`podcast:funding`).
+    package var funding: [WebLink] = []
     package var trailers: [Trailer] = []
     /// Live streams (`podcast:liveItem`). They are not episodes, because a live stream is not a file.
     package var liveItems: [LiveItem] = []

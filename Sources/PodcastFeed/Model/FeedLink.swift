@@ -1,8 +1,5 @@
-/// A feed that a web page names: `<link rel="alternate" type="application/rss+xml" title="…" href="…">`.
-package struct FeedLink: Sendable, Equatable {
-    package var url: String
-    package var title: String?
-
+// The feeds that a web page names: `<link rel="alternate" type="application/rss+xml" title="…" href="…">`.
+extension WebLink {
     /// The media types of feeds.
     private static let types: Set<String> = ["application/rss+xml", "application/atom+xml", "application/feed+json"]
     /// The maximum number of feeds that are returned; a page with more is a directory.
@@ -13,8 +10,8 @@ package struct FeedLink: Sendable, Equatable {
     /// Returns the feeds that a web page names, each once, in their order.
     ///
     /// - Parameter base: The address of the page.
-    static func all(in page: [UInt8], base: String?) -> [FeedLink] {
-        var found: [FeedLink] = []
+    static func feeds(in page: [UInt8], base: String?) -> [WebLink] {
+        var found: [WebLink] = []
         var rest = page[...]
         while found.count < limit, let start = rest.firstIndex(of: UInt8(ascii: "<")) {
             rest = rest[(start + 1)...]
@@ -32,7 +29,7 @@ package struct FeedLink: Sendable, Equatable {
             guard url.hasPrefix("http://") || url.hasPrefix("https://"), url.utf8.count <= longest,
                 !found.contains(where: { $0.url == url })
             else { continue }
-            found.append(FeedLink(url: url, title: attributes["title"].flatMap { $0.isEmpty ? nil : $0 }))
+            found.append(WebLink(url: url, title: attributes["title"].flatMap { $0.isEmpty ? nil : $0 }))
         }
         return found
     }

@@ -1,7 +1,7 @@
 /// The properties of a show that its generated files contain, other than art, name and description.
 package struct ShowDetails: Sendable, Equatable, Codable {
     package var persons: [Person] = []
-    package var funding: [Funding] = []
+    package var funding: [WebLink] = []
     package var trailers: [Trailer] = []
     package var podroll: [RemoteItem] = []
     package var locations: [Location] = []
@@ -20,7 +20,7 @@ package struct EpisodeDetails: Sendable, Equatable, Codable {
     package var locations: [Location] = []
     package var license: License?
     package var discussions: [SocialInteract] = []
-    package var links: [ContentLink] = []
+    package var links: [WebLink] = []
     /// `true` if the publisher asks podcast directories not to list the episode, otherwise `nil`.
     package var isBlocked: Bool?
 }

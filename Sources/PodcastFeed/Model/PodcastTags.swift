@@ -10,7 +10,8 @@ package struct PodcastTags: Sendable, Equatable, Codable, JSONObject {
     package var images: [PodcastImage] = []
     package var chats: [Chat] = []
     package var socialInteracts: [SocialInteract] = []
-    package var contentLinks: [ContentLink] = []
+    /// Other places where the content can be found (`podcast:contentLink`).
+    package var contentLinks: [WebLink] = []
     /// References to other feeds and items, such as the songs of a playlist.
     package var remoteItems: [RemoteItem] = []
 
@@ -72,14 +73,6 @@ package struct SocialInteract: Sendable, Equatable, Codable, JSONObject {
             "network": network, "url": url, "account_id": accountID, "account_url": accountURL, "priority": priority,
         ]
     }
-}
-
-/// Another place where the content can be found (`podcast:contentLink`).
-package struct ContentLink: Sendable, Equatable, Codable, JSONObject {
-    package var url: String
-    package var title: String?
-
-    var members: JSONMembers { ["url": url, "title": title] }
 }
 
 /// A chat room for listeners (`podcast:chat`).

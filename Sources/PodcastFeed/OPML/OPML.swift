@@ -52,8 +52,8 @@ package struct OPML: Sendable, Equatable {
 extension FeedParser {
     /// Finishes the document and returns the list of subscriptions.
     ///
-    /// A malformed document yields the readable subscriptions, and diagnostics for the rest. ``FeedLimits/items`` limits
-    /// the number of subscriptions.
+    /// A malformed document yields the readable subscriptions, and diagnostics for the rest. ``FeedLimits/items``
+    /// limits the number of subscriptions.
     ///
     /// - Throws: ``DocumentError`` if it is not a list of subscriptions. An empty list is valid.
     package func finishSubscriptions() throws -> OPML {

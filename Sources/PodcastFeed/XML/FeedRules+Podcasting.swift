@@ -34,7 +34,7 @@ extension FeedRules {
         addElement(Self.shows, .podcast, "funding") { reader, tag in
             guard let address = reader.url(tag.value("url")) else { return nil }
             return { reader, text in
-                let funding = Funding(url: address, title: FeedValues.line(text))
+                let funding = WebLink(url: address, title: FeedValues.line(text))
                 reader.show.feed.funding.add(funding, limit: reader.limits.entries)
             }
         }
@@ -155,7 +155,7 @@ extension FeedRules {
         addElement(Self.showsAndEpisodes, .podcast, "contentlink") { reader, tag in
             guard let address = reader.url(tag.value("href")) else { return nil }
             return { reader, text in
-                let link = ContentLink(url: address, title: FeedValues.line(text))
+                let link = WebLink(url: address, title: FeedValues.line(text))
                 reader.withTags { $0.contentLinks.add(link, limit: $1) }
             }
         }

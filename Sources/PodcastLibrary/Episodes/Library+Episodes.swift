@@ -234,8 +234,8 @@ enum EpisodeSQL {
 
     /// The condition of the rows `episode e` that can be found: those that a subscribed show lists.
     static let isFindable = "e.buried = 0 AND (SELECT p.ephemeral = 0 FROM podcast p WHERE p.id = e.podcast)"
-    /// The condition of the rows `episode e` in progress. The position is an integer, like the number in the condition of
-    /// the index `episode_begun`: otherwise SQLite does not use this index.
+    /// The condition of the rows `episode e` in progress. The position is an integer, like the number in the condition
+    /// of the index `episode_begun`: otherwise SQLite does not use this index.
     static let isBegun = "e.played = 0 AND e.position >= \(Int(ListeningRules.inProgress))"
     /// The condition and the order of a show's episodes, newest first.
     static let isListed = "e.podcast = ? AND e.buried = 0 ORDER BY e.moment DESC, e.id DESC"

@@ -7,13 +7,6 @@ package import PodcastFeed
 /// The index stores no text, so the text of a found episode is indexed once more, in memory. So the same tokenizer
 /// decides what matches.
 package struct FindExcerpts {
-    /// A part of a transcript.
-    package struct Spoken: Sendable, Equatable {
-        /// Seconds from the episode's start.
-        package var start: Double
-        package var text: String
-    }
-
     private let term: FindTerm
     private let database: DatabaseQueue
 
@@ -53,7 +46,7 @@ package struct FindExcerpts {
 
     /// Returns the part of a transcript that contains most of the term's words and phrases, the first of several; `nil`
     /// if it contains none of them.
-    package func spoken(_ cues: [SpokenCue]) throws -> Spoken? {
+    package func spoken(_ cues: [SpokenCue]) throws -> SpokenCue? {
         if cues.isEmpty { return nil }
         let texts = cues.map { FindText.separated($0.text) }
         return try database.write { db in
@@ -80,7 +73,9 @@ package struct FindExcerpts {
                 """
                 SELECT snippet(cue, 1, '', '', '…', \(Self.spokenLength)) FROM cue WHERE cue MATCH ? AND rowid = ?
                 """, [term.any, best.key])
-            return Spoken(start: cues[best.key].start, text: FindText.joined(text ?? cues[best.key].text))
+            var cue = cues[best.key]
+            cue.text = FindText.joined(text ?? cue.text)
+            return cue
         }
     }
 }

@@ -114,19 +114,17 @@ struct AlternateRows {
 
     /// Reserves room for one more row. Returns `false` if the show already has the maximum (`Alternate.maxInShow`).
     private mutating func reserveRoom() throws -> Bool {
-        let left: Int
-        if let room {
-            left = room
-        } else {
+        if room == nil {
             let count = try Int.fetchOne(
                 db,
                 """
                 SELECT count(*) FROM episode e CROSS JOIN alternate a ON a.episode = e.id WHERE e.podcast = ?
                 """, [podcast])
-            left = Alternate.maxInShow - (count ?? 0)
+            room = Alternate.maxInShow - (count ?? 0)
         }
-        room = max(0, left - 1)
-        return left > 0
+        guard let left = room, left > 0 else { return false }
+        room = left - 1
+        return true
     }
 
     // MARK: Rows

@@ -22,35 +22,26 @@ package enum FeedSign: Sendable, Equatable {
     case healthy
     /// The feed has not changed.
     case unchanged
-    /// The feed lists no episode, but the library has some.
-    case emptied
-    /// 410, permanently.
-    case ended
-    /// 404, or a 410 that may not be meant for the feed.
-    case missing
-    /// 401 or 403.
-    case refused
-    /// The certificate was rejected.
-    case untrusted
-    /// No connection to the server, although there is one to others.
-    case unreachable
     /// A failure that says nothing about the future, such as a timeout or a 503.
     case failed
+    /// A sign of trouble, and the time in seconds that it must last before it is announced.
+    case trouble(FeedTrouble, patience: Int64)
 
-    /// The trouble of which this is a sign, and the time in seconds that it must last before it is announced. A 404 or
-    /// a bad certificate may be a mistake, or come from the login page of a network. A server may be down for some
-    /// days, and an empty feed often is a mistake.
-    fileprivate var trouble: (FeedTrouble, patience: Int64)? {
-        switch self {
-        case .healthy, .unchanged, .failed: nil
-        case .emptied: (.empty, 30 * 86_400)
-        case .ended: (.gone, 0)
-        case .missing: (.gone, 86_400)
-        case .refused: (.unauthorised, 0)
-        case .untrusted: (.certificate, 86_400)
-        case .unreachable: (.unreachable, 7 * 86_400)
-        }
-    }
+    // A 404 or a bad certificate may be a mistake, or come from the login page of a network. A server may be down for
+    // some days, and an empty feed often is a mistake.
+
+    /// The feed lists no episode, but the library has some.
+    package static let emptied = trouble(.empty, patience: 30 * 86_400)
+    /// 410, permanently.
+    package static let ended = trouble(.gone, patience: 0)
+    /// 404, or a 410 that may not be meant for the feed.
+    package static let missing = trouble(.gone, patience: 86_400)
+    /// 401 or 403.
+    package static let refused = trouble(.unauthorised, patience: 0)
+    /// The certificate was rejected.
+    package static let untrusted = trouble(.certificate, patience: 86_400)
+    /// No connection to the server, although there is one to others.
+    package static let unreachable = trouble(.unreachable, patience: 7 * 86_400)
 }
 
 /// The trouble of a show's feed, of which a person is told once. Pure.
@@ -69,10 +60,9 @@ package struct FeedTroubleRecord: Sendable, Equatable {
         case .failed: break
         case .unchanged where trouble == .empty: break
         // A feed that was gone when its server was last reached is still gone.
-        case .unreachable where trouble != nil && trouble != .unreachable: break
+        case .trouble(.unreachable, _) where trouble != nil && trouble != .unreachable: break
         case .healthy, .unchanged: self = Self()
-        case .emptied, .ended, .missing, .refused, .untrusted, .unreachable:
-            guard let (found, patience) = sign.trouble else { return }
+        case .trouble(let found, let patience):
             if found != trouble {
                 self = Self(trouble: found, due: now + patience)
             } else if let due {

@@ -205,7 +205,7 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     /// A web page in place of a feed.
     struct Page: Sendable {
         /// The feeds that the page names.
-        var feeds: [FeedLink]
+        var feeds: [WebLink]
         /// The address space from which the page came; no feed that it names may be in a more private one.
         var space: AddressSpace?
     }

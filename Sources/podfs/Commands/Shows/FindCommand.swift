@@ -84,7 +84,7 @@ private struct FoundEpisode {
     var published: Int64?
     /// The part of the notes that matches; `nil` if none does.
     var notes: String?
-    var spoken: FindExcerpts.Spoken?
+    var spoken: SpokenCue?
     /// The command that plays the episode from the match in the transcript; `nil` without one, or if the folder is not
     /// mounted.
     var command: String?
