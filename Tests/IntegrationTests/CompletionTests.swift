@@ -80,7 +80,7 @@ import Testing
             try await expect(terminal, "podfs list \(beginning)", runs: "2026-01-03 Episode 3.mp3  ")
         }
         if let refused {
-            terminal.type("podfs set \(refused)\t\r")
+            terminal.type("podfs set \(refused)\t keep=all\r")
             try await terminal.waitForText("there is no show '\(refused)'")
         }
         // Neither listing nor completion starts a daemon.
