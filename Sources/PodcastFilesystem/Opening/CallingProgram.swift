@@ -57,7 +57,7 @@ struct CallingProgram: Equatable {
     /// Returns the words of a command line that may name the script or module: the first one that is not an option. If
     /// options precede it, it may also be the value of one, so the next word is returned too.
     private static func scripts(in commandLine: String) -> [String] {
-        let words = commandLine.split(separator: "\0").dropFirst().map(String.init)
+        let words = commandLine.utf8.split(separator: 0).dropFirst().map { String(Substring($0)) }
         let names = words.filter { !$0.hasPrefix("-") && $0 != "run" }
         return names.prefix(words.first?.hasPrefix("-") == true ? 2 : 1).map(baseName)
     }
