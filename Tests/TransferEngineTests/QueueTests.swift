@@ -78,7 +78,13 @@ import Testing
         for key in 1...Self.count {
             bench.add(MediaID(key), Resource(content, etag: "\"v1\""), key <= 2 ? [.normal.retryAfter("3600")] : [])
         }
-        for key in 1...Self.count { try bench.fill(MediaID(key)) }
+        // Both of the host's connections are requested before either is refused.
+        try await bench.onLoop { loop in
+            for key in 1...2 as ClosedRange<Int64> {
+                loop.changeTask(MediaID(key), load: bench.loader(MediaID(key))) { $0.fill(.asked) }
+            }
+        }
+        for key in 3...Self.count { try bench.fill(MediaID(key)) }
         func snapshots() async throws -> [DownloadSnapshot] { try await bench.engine.snapshots() }
         try await bench.wait("all are queued") { try await snapshots().count == Self.count }
         try await bench.wait("two are refused, and those that wait say why") {
