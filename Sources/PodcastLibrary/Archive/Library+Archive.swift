@@ -196,7 +196,7 @@ extension Library {
             SELECT count(*), CAST(total(r.size) AS INTEGER) \(ArchiveSQL.candidates(isDefault: isDefault))
             AND (?1 IS NULL OR r.podcast = ?1)
             """, [show]
-        ) { ArchiveBacklog(episodes: $0[0], bytes: $0[1]) } ?? ArchiveBacklog()
+        ) { ArchiveBacklog(episodes: $0[0], bytes: $0[bytes: 1] ?? 0) } ?? ArchiveBacklog()
     }
 
     /// Whether a show is archived.

@@ -10,7 +10,6 @@ package struct PrivateAddress: Sendable, Equatable {
     package let url: String
     /// The credentials of the user info (RFC 3986 §3.2.1), unescaped; `nil` if there are none, or they are empty.
     package let credentials: Credentials?
-
 }
 
 extension PrivateAddress {

@@ -113,7 +113,8 @@ final class Assets: ServicePart {
             self.totals = totals
             isTidying = false
             if removed.isEmpty { return }
-            driver.report(.changedText)
+            // After the library has changed, from which mounts then read.
+            defer { driver.report(.changedText) }
             let shows = removed.compactMap { name -> ShowID? in
                 let parts = name.split(separator: "-")
                 return parts.first.map(String.init) == AssetKind.cover.rawValue
