@@ -239,7 +239,8 @@ struct CoreSimulation {
     mutating func hear(_ event: Event) throws {
         try check(event.sequence > told, "event \(event.sequence) comes after \(told)")
         told = event.sequence
-        guard let report = event.task, let task = report.id, report.kind == .download else { return }
+        guard let report = event.task, report.id != 0, report.kind == .download else { return }
+        let task = report.id
         if event.kind == .completed || report.state == .remote {
             ends[task, default: 0] += 1
             try check(ends[task] == 1, "task \(task) ends for the second time")

@@ -72,7 +72,7 @@ struct EventsTests {
     /// The connection to the first daemon ends before the daemon has sent an event.
     @Test func finalEventsBetweenTwoDaemonsArePrintedWithoutSince() async throws {
         func completed(_ sequence: Int64, _ path: String) -> Event {
-            var report = TaskReport(id: TaskID(sequence), state: .cached)
+            var report = TaskInfo(id: TaskID(sequence), state: .cached)
             report.path = path
             return Event(sequence: sequence, time: 0, .completed(report))
         }

@@ -9,7 +9,7 @@ struct RefreshProgressTests {
     private let progress = RefreshProgress(ProgressLine(), shows: ["One", "Two"])
 
     private func apply(_ task: TaskID, _ path: String, _ state: TaskState) {
-        var report = TaskReport(id: task, state: state)
+        var report = TaskInfo(id: task, state: state)
         report.kind = .refresh
         report.path = path
         progress.apply(Event(sequence: 1, time: 100, .state(report)))

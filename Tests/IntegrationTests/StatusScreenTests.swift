@@ -103,10 +103,10 @@ struct StatusScreenTests {
     }
 
     private func event(
-        _ body: (TaskReport) -> Event.Body, state: TaskState, received: Int64 = 0, rate: Double? = nil,
+        _ body: (TaskInfo) -> Event.Body, state: TaskState, received: Int64 = 0, rate: Double? = nil,
         error: String? = nil
     ) -> Event {
-        var report = TaskReport(id: 7, state: state)
+        var report = TaskInfo(id: 7, state: state)
         report.episode = 70
         report.path = "Show/Seven.mp3"
         report.received = received
@@ -151,7 +151,7 @@ struct StatusScreenTests {
     }
 
     @Test func theTotalDoesNotIncludeCompletedUploads() {
-        var report = TaskReport(id: 9, state: .completed)
+        var report = TaskInfo(id: 9, state: .completed)
         report.kind = .upload
         report.received = 1_000
         board.apply(Event(sequence: 1, time: 0, .completed(report)), now: 0)
@@ -215,7 +215,7 @@ struct StatusScreenTests {
     @Test func theLinesOfAnUploadReportItsEnd() {
         var log = StatusLog()
         func line(_ state: TaskState, received: Int64, error: String? = nil) -> String? {
-            var report = TaskReport(id: 8, state: state)
+            var report = TaskInfo(id: 8, state: state)
             report.kind = .upload
             report.path = "A title"
             report.received = received

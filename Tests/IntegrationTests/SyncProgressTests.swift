@@ -11,7 +11,7 @@ struct SyncProgressTests {
     private func apply(_ body: Event.Body) { progress.apply(Event(sequence: 1, time: 100, body)) }
 
     private func apply(_ task: TaskID, _ path: String, _ state: TaskState) {
-        var report = TaskReport(id: task, state: state)
+        var report = TaskInfo(id: task, state: state)
         report.kind = .refresh
         report.path = path
         apply(.state(report))

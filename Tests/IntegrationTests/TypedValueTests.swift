@@ -44,14 +44,14 @@ struct TypedValueTests {
     /// printed last. After bytes have arrived, it prints the reason again.
     @Test func aReasonIsPrintedOnce() {
         var log = DownloadWait.RetryErrorLog()
-        func event(_ error: String?, received: Int64 = 0, retryIn: Duration? = nil) -> Event {
-            var report = TaskReport(id: 1, state: error == nil ? .running : .queued)
+        func event(_ error: String?, received: Int64 = 0, nextTry: Int64? = nil) -> Event {
+            var report = TaskInfo(id: 1, state: error == nil ? .running : .queued)
             (report.path, report.error, report.received) = ("A/B.mp3", error, received)
-            report.retryIn = retryIn
+            report.nextTry = nextTry
             return Event(sequence: 1, time: 100, .progress(report))
         }
-        #expect(log.line(for: event("500", retryIn: .milliseconds(11_200))) == "A/B.mp3: 500; next try in 12s")
-        #expect(log.line(for: event("500", retryIn: .seconds(50))) == nil)
+        #expect(log.line(for: event("500", nextTry: 112)) == "A/B.mp3: 500; next try in 12s")
+        #expect(log.line(for: event("500", nextTry: 150)) == nil)
         #expect(log.line(for: event("no route")) == "A/B.mp3: no route")
         #expect(log.line(for: event(nil)) == nil)
         #expect(log.line(for: event("no route")) == nil)
@@ -62,9 +62,9 @@ struct TypedValueTests {
     // MARK: - Waiting for downloads
 
     private func event(
-        _ episode: EpisodeID, _ body: (TaskReport) -> Event.Body, error: String? = nil, waitsForSpace: Bool = false
+        _ episode: EpisodeID, _ body: (TaskInfo) -> Event.Body, error: String? = nil, waitsForSpace: Bool = false
     ) -> Event {
-        var report = TaskReport(id: 1, state: .queued)
+        var report = TaskInfo(id: 1, state: .queued)
         (report.episode, report.error, report.waitsForSpace) = (episode, error, waitsForSpace)
         return Event(sequence: 9, time: 0, body(report))
     }

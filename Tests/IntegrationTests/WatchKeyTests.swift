@@ -62,11 +62,11 @@ struct WatchKeyTests {
 
     @Test func finishedTasksAreListedBelow() {
         let board = board(1)
-        var report = TaskReport(id: 7, state: .cached)
+        var report = TaskInfo(id: 7, state: .cached)
         (report.path, report.received) = ("Show/Done.mp3", 2_048)
         board.apply(Event(sequence: 1, time: 0, .completed(report)), now: 1)
         (report.path, report.error, report.state) = ("Show/Gone.mp3", "the server answered 404", .failed)
-        report.id = nil
+        report.id = 0
         board.apply(Event(sequence: 2, time: 0, .failed(report)), now: 1)
         var screen = StatusScreen(width: 80, height: 12, hasColour: false)
         screen.listsEnded = true

@@ -175,7 +175,7 @@ import Transfers
             let task = TaskInfo(
                 id: 1, kind: .download, path: "Show/Episode.mp3", episode: nil, state: .running, received: 0,
                 expected: 2_048, rate: nil, error: nil, started: 0)
-            var report = TaskReport(id: 1, state: .cached)
+            var report = TaskInfo(id: 1, state: .cached)
             (report.path, report.received, report.expected) = ("Show/Episode.mp3", 2_048, 2_048)
             peer.answer(frame, .tasks([task]))
             peer.send(Event(sequence: 1, time: 0, .completed(report)))

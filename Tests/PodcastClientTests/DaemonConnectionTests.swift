@@ -244,7 +244,7 @@ struct DaemonConnectionTests {
     @Test func eventsComeInTheirOrder() async throws {
         let events = Journal<Event>()
         let sent = (1...50).map { number -> Event in
-            var report = TaskReport(id: 3, state: .running)
+            var report = TaskInfo(id: 3, state: .running)
             report.episode = 4
             report.path = "Show/\u{1B}[31m\n.mp3"
             report.rate = 1.5

@@ -195,7 +195,7 @@ struct ExtendedAttributeTests {
         let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
         let id = try mounted.episode().id
-        var report = TaskReport(id: 5, state: .running)
+        var report = TaskInfo(id: 5, state: .running)
         report.episode = id
         report.path = "Show/x"
         report.generation = 1
@@ -203,7 +203,7 @@ struct ExtendedAttributeTests {
         report.expected = 500_000
         report.rate = 0.5
         report.ranges = "0-499998"
-        func send(_ body: (TaskReport) -> Event.Body) {
+        func send(_ body: (TaskInfo) -> Event.Body) {
             daemon.send(Event(sequence: 1, time: 1_700_000_000, body(report)))
         }
         send(Event.Body.progress)
@@ -242,12 +242,12 @@ struct ExtendedAttributeTests {
 
     /// Sends an event about the only episode, which has no task, and waits until its attributes show the error.
     private func told(
-        _ body: (TaskReport) -> Event.Body, _ state: TaskState, _ error: String
-    ) async throws -> (node: NodeID, daemon: FakeDaemon, report: TaskReport) {
+        _ body: (TaskInfo) -> Event.Body, _ state: TaskState, _ error: String
+    ) async throws -> (node: NodeID, daemon: FakeDaemon, report: TaskInfo) {
         try mounted.subscribe()
         let daemon = try FakeDaemon(mounted.paths)
         try await mounted.connect()
-        var report = TaskReport(id: nil, state: state)
+        var report = TaskInfo(id: 0, state: state)
         report.episode = try mounted.episode().id
         report.error = error
         daemon.send(Event(sequence: 1, time: 1_700_000_000, body(report)))

@@ -6,10 +6,10 @@ import Transfers
 
 /// Opens that wait for failing servers. They are shown like tasks, although there is no task before the first read.
 struct LiveTaskTests {
-    private func report(_ state: TaskState, id: TaskID? = nil, error: String? = nil) -> TaskReport {
-        var report = TaskReport(id: id, state: state)
+    private func report(_ state: TaskState, id: TaskID = 0, error: String? = nil) -> TaskInfo {
+        var report = TaskInfo(id: id, state: state)
         (report.episode, report.path, report.error) = (5, "A/B.mp3", error)
-        (report.retryIn, report.estimate) = (.milliseconds(11_200), 300)
+        (report.nextTry, report.estimate) = (1_012, 300)
         return report
     }
 

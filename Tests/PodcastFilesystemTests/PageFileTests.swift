@@ -165,7 +165,7 @@ struct PageFileTests {
         let page = try await content(".status.html")
         #expect(page.contains("value=\"50.0\"") && page.contains("peak 1.0 KiB/s in the last 120 seconds"))
         #expect(try mounted.entry(".status.html").attributeTimeout == 0)
-        var report = TaskReport(id: 4, state: .cached)
+        var report = TaskInfo(id: 4, state: .cached)
         report.episode = task.episode
         daemon.send(Event(sequence: 1, time: 1_700_000_000, .completed(report)))
         try await waitUntil { try await content(".status.html").contains("no active tasks") }

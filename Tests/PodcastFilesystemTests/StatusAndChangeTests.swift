@@ -34,9 +34,9 @@ struct StatusAndChangeTests {
     private func event(_ body: Event.Body) -> Event { Event(sequence: 1, time: 1_700_000_000, body) }
 
     private func report(
-        _ task: TaskID, _ state: TaskState, of episode: EpisodeID? = nil, change: (inout TaskReport) -> Void = { _ in }
-    ) -> TaskReport {
-        var report = TaskReport(id: task, state: state)
+        _ task: TaskID, _ state: TaskState, of episode: EpisodeID? = nil, change: (inout TaskInfo) -> Void = { _ in }
+    ) -> TaskInfo {
+        var report = TaskInfo(id: task, state: state)
         report.episode = episode
         change(&report)
         return report

@@ -41,7 +41,7 @@ import Testing
 
     @Test func messagesOfExtremeNumbersAreReadOrRefused() {
         var dice = SeededGenerator(seed: 4)
-        var report = TaskReport(id: 33, state: .running)
+        var report = TaskInfo(id: 33, state: .running)
         (report.episode, report.generation, report.received, report.expected, report.rate) = (44, 55, 66, 77, 88)
         let event = Event(sequence: 11, time: 22, .progress(report))
         let task = TaskInfo(

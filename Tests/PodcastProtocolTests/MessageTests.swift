@@ -145,7 +145,7 @@ import Transfers
 
     @Test(arguments: ["paused", "chapter", "7"]) func aWordOfAnotherVersionIsRefused(word: String) throws {
         let event = String(
-            decoding: WireJSON.encode(Event(sequence: 1, time: 2, .state(TaskReport(id: nil, state: .running)))),
+            decoding: WireJSON.encode(Event(sequence: 1, time: 2, .state(TaskInfo(id: 0, state: .running)))),
             as: UTF8.self)
         #expect(WireJSON.decode(Event.self, Array(event.utf8)) != nil)
         for known in ["running", "download"] {
@@ -160,7 +160,7 @@ import Transfers
         {
             #expect(roundTrip(Event(sequence: 1, time: 2, body)))
         }
-        var report = TaskReport(id: 1, state: .running)
+        var report = TaskInfo(id: 1, state: .running)
         report.kind = .upload
         report.episode = 2
         report.show = 3

@@ -133,7 +133,7 @@ import Testing
         #expect(failure?.errorNumber == number)
         #expect(failure?.message.contains("\(status)") == true)
         let event = try await client.event("the open has failed") { $0.kind == .failed && $0.episode == id }
-        #expect(event.task?.error == failure?.message && event.task?.state == .failed && event.task?.id == nil)
+        #expect(event.task?.error == failure?.message && event.task?.state == .failed && event.task?.id == 0)
         #expect(try daemon.library.downloads().isEmpty)
         #expect(home.cacheFiles.isEmpty)
     }

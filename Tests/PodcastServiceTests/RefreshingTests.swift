@@ -40,7 +40,7 @@ import Transfers
         #expect(event.show == podcast.id && event.path == "Show")
         // The events report a task for the refresh. The task has been removed since.
         let reports = new.compactMap(\.task).filter { $0.kind == .refresh }
-        #expect(reports.map(\.state) == [.running, .remote] && reports.allSatisfy { ($0.id ?? 0) < 0 })
+        #expect(reports.map(\.state) == [.running, .remote] && reports.allSatisfy { $0.id < 0 })
         #expect(try await client.tasks().isEmpty)
     }
 

@@ -50,7 +50,7 @@ import Transfers
         }
         let ends = client.events.entries.filter { $0.episode == id && $0.endsTask }
         #expect(ends.map(\.kind) == [.completed])
-        let last = client.events.entries.last { $0.episode == id && $0.task?.id != nil }
+        let last = client.events.entries.last { $0.episode == id && $0.task.map { $0.id != 0 } ?? false }
         #expect(last?.kind == .completed && last?.task?.id == ends.first?.task?.id)
         // A task on a cached episode completes at once.
         let again = try await session.downloadTask(episode: id)

@@ -129,7 +129,7 @@ package struct DownloadTask: Sendable {
         _ = try await session.connection.perform(.resumeTask(episode: episode))
     }
 
-    /// Waits for the task's final event, or for an event with `TaskReport.waitsForSpace`, and returns it. Throws
+    /// Waits for the task's final event, or for an event with `TaskInfo.waitsForSpace`, and returns it. Throws
     /// `ClientError` if the connection ends first.
     package func finalEventOrSpaceWait() async throws -> Event { try await session.finalEventOrSpaceWait(of: episode) }
 }

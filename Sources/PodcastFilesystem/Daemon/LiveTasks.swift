@@ -7,15 +7,6 @@ internal import Transfers
 /// The daemon's tasks as last reported by its events, so that a FUSE request that shows their state need not wait for
 /// the daemon.
 package final class LiveTasks: Sendable {
-    /// A task and its progress.
-    package struct Task: Sendable, Equatable {
-        package var info: TaskInfo
-        /// The number of the rendition (version of the media file) that is downloaded.
-        package var generation: Int?
-        /// The received byte ranges as text.
-        package var ranges: String?
-    }
-
     /// The key of a task: its episode, or the task's own id if it has no episode.
     private enum Key: Hashable {
         case episode(EpisodeID)
@@ -32,7 +23,7 @@ package final class LiveTasks: Sendable {
     }
 
     private struct State {
-        private(set) var tasks: [Key: Task] = [:]
+        private(set) var tasks: [Key: TaskInfo] = [:]
         /// The rates of the running tasks in bytes per second. Only these count: a suspended task's last rate no longer
         /// applies.
         private var running: [Key: Double] = [:]
@@ -41,12 +32,14 @@ package final class LiveTasks: Sendable {
         var past: [Key: (generation: Int, ranges: String)] = [:]
         var rates = RateHistory()
 
-        subscript(_ key: Key) -> Task? {
-            get { tasks[key] }
-            set {
-                tasks[key] = newValue
-                running[key] = newValue?.info.state == .running ? newValue?.info.rate : nil
+        mutating func set(_ key: Key, _ task: TaskInfo?) {
+            tasks[key] = task.map { task in
+                var task = task
+                task.received = LiveTasks.bytes(task.received)
+                task.expected = task.expected.map(LiveTasks.bytes)
+                return task
             }
+            running[key] = task?.state == .running ? task?.rate : nil
         }
 
         mutating func removeTasks() { (tasks, running) = ([:], [:]) }
@@ -69,10 +62,7 @@ package final class LiveTasks: Sendable {
                     state.retryErrors[Self.key(info)] = RetryError(error: error, isFinal: false, info: info)
                     continue
                 }
-                var info = info
-                info.received = Self.bytes(info.received)
-                info.expected = info.expected.map(Self.bytes)
-                state[Self.key(info)] = Task(info: info)
+                state.set(Self.key(info), info)
             }
             state.recordRate(SystemClock.monotonic.seconds)
         }
@@ -85,66 +75,34 @@ package final class LiveTasks: Sendable {
 
     /// Applies an event of the daemon.
     package func apply(_ event: Event) {
-        guard let report = event.task,
-            let key = report.episode.map({ Key.episode($0) }) ?? report.id.map({ Key.task($0) })
-        else { return }
+        guard let info = event.task, info.id != 0 || info.episode != nil else { return }
+        let key = Self.key(info)
+        let hasFailed = event.kind == .failed
         let now = SystemClock.monotonic.seconds
         state.withLock { state in
             defer { state.recordRate(now) }
-            if event.kind == .failed || report.state == .remote {
-                state.retryErrors[key] = report.error.map { error in
-                    RetryError(error: error, isFinal: event.kind == .failed, info: Self.waitingOpen(event, error))
+            if hasFailed || info.state == .remote {
+                state.retryErrors[key] = info.error.map { error in
+                    var waiting = info
+                    (waiting.state, waiting.started) = (.queued, event.time)
+                    let isWaiting = !hasFailed && info.id == 0 && !info.path.isEmpty
+                    return RetryError(error: error, isFinal: hasFailed, info: isWaiting ? waiting : nil)
                 }
-            } else if report.state != .failed {
+            } else if info.state != .failed {
                 state.retryErrors[key] = nil
             }
-            if let known = state.tasks[key], let old = known.generation, let new = report.generation, new > old,
+            if let known = state.tasks[key], let old = known.generation, let new = info.generation, new > old,
                 let ranges = known.ranges
             {
                 state.past[key] = (old, ranges)
             }
-            guard !event.endsTask || event.kind == .failed, report.state != .remote, report.state != .cached,
-                let number = report.id
-            else {
-                state[key] = nil
-                return
-            }
-            var task =
-                state.tasks[key]
-                ?? Task(
-                    info: TaskInfo(
-                        id: number, kind: report.kind, path: report.path ?? "", episode: report.episode,
-                        state: report.state, started: event.time))
-            task.info.id = number
-            task.info.state = report.state
-            task.info.path = report.path ?? task.info.path
-            task.info.error = report.error
-            task.info.nextTry = event.nextTry
-            task.info.estimate = report.estimate ?? task.info.estimate
-            task.info.rate = report.rate
-            if let received = report.received { task.info.received = Self.bytes(received) }
-            task.info.expected = report.expected.map(Self.bytes) ?? task.info.expected
-            task.generation = report.generation ?? task.generation
-            task.ranges = report.ranges ?? task.ranges
-            state[key] = task
+            let hasEnded = event.endsTask && !hasFailed || info.state == .remote || info.state == .cached
+            state.set(key, hasEnded || info.id == 0 ? nil : info)
         }
     }
 
-    /// Returns a queued task with the id 0 for the event of an open that waits for a failing server; `nil` for any
-    /// other event.
-    private static func waitingOpen(_ event: Event, _ error: String) -> TaskInfo? {
-        guard event.kind != .failed, let report = event.task, report.id == nil, let path = report.path else {
-            return nil
-        }
-        var info = TaskInfo(
-            id: 0, kind: .download, path: path, episode: report.episode, state: .queued, error: error,
-            started: event.time)
-        info.nextTry = event.nextTry
-        info.estimate = report.estimate
-        return info
-    }
-
-    package func task(of episode: EpisodeID) -> Task? { state.withLock { $0.tasks[.episode(episode)] } }
+    /// Returns the task of an episode; `nil` if it has none.
+    package func task(of episode: EpisodeID) -> TaskInfo? { state.withLock { $0.tasks[.episode(episode)] } }
 
     /// Returns the last known cached ranges of a generation that was just replaced.
     func past(of episode: EpisodeID, generation: Int) -> ByteRanges? {
@@ -168,7 +126,7 @@ package final class LiveTasks: Sendable {
     /// The tasks, and the opens that wait for failing servers.
     package var all: [TaskInfo] {
         state.withLock { state in
-            state.tasks.values.map(\.info)
+            state.tasks.values
                 + state.retryErrors.filter { state.tasks[$0.key] == nil }.compactMap(\.value.info)
         }
     }

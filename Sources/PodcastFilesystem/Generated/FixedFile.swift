@@ -133,7 +133,7 @@ extension Library {
     /// Returns the completed and failed transfers among the last `limit` stored events, newest first.
     fileprivate func endedTransfers(limit: Int) throws -> [StatusPage.Ended] {
         try lastEvents(limit: limit).compactMap { event in
-            guard let task = event.task, event.kind == .completed || event.kind == .failed, let path = task.path
+            guard let task = event.task, event.kind == .completed || event.kind == .failed, let path = event.path
             else { return nil }
             return StatusPage.Ended(
                 path: path, isUpload: task.kind == .upload, time: event.time, size: task.received,

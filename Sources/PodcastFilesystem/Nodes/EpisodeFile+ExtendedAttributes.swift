@@ -56,14 +56,14 @@ extension EpisodeFile {
         return try mount.library.episode(id: mount.library.mainEpisode(of: episode.id)) ?? episode
     }
 
-    private func addState(of episode: Episode, _ task: LiveTasks.Task?, to values: inout AttributeList) {
+    private func addState(of episode: Episode, _ task: TaskInfo?, to values: inout AttributeList) {
         let retryError = mount.live.retryError(of: episode.id)
         // If there is a task, only its own error is reported. If the task has failed without an error, the error
         // recorded for the download is reported instead.
         let error =
-            task.map { $0.info.state == .failed ? $0.info.error ?? episode.download?.error : $0.info.error }
+            task.map { $0.state == .failed ? $0.error ?? episode.download?.error : $0.error }
             ?? retryError?.error ?? episode.download?.error
-        let progress = EpisodeProgress(episode, task?.info)
+        let progress = EpisodeProgress(episode, task)
         let (received, expected) = (progress.received, progress.expected)
         var state = progress.state
         if task == nil, !state.isWhole, error != nil { state = retryError?.isFinal == false ? .remote : .failed }
@@ -73,8 +73,8 @@ extension EpisodeFile {
         values.add("user.podfs.bytes_expected", expected)
         values.add("user.podfs.ranges", ranges(of: episode, task))
         if state == .running {
-            values.add("user.podfs.rate", task?.info.rate.map(WholeNumber.of))
-            if let rate = task?.info.rate, rate > 0, let expected, expected >= received {
+            values.add("user.podfs.rate", task?.rate.map(WholeNumber.of))
+            if let rate = task?.rate, rate > 0, let expected, expected >= received {
                 let rest = Double(expected) - Double(received)
                 values.add("user.podfs.eta", WholeNumber.of((rest / rate).rounded(.up)))
             }
@@ -84,14 +84,14 @@ extension EpisodeFile {
         if let problem = EpisodeProgress.archiveProblem(of: episode), !episode.complete || state == .offline {
             values.add("user.podfs.error", problem)
         } else if !state.isWhole {
-            let nextTry = task?.info.nextTry ?? (retryError?.isFinal == false ? retryError?.info?.nextTry : nil)
+            let nextTry = task?.nextTry ?? (retryError?.isFinal == false ? retryError?.info?.nextTry : nil)
             let wait = nextTry.flatMap { $0 >= mount.now ? Double($0 - mount.now) : nil }
             values.add("user.podfs.error", error.map { StatusReport.reason($0, retryIn: wait) })
         }
     }
 
     /// Returns the cached byte ranges as text; empty if there are none, or if the checkpoint cannot be loaded.
-    private func ranges(of episode: Episode, _ task: LiveTasks.Task?) -> String {
+    private func ranges(of episode: Episode, _ task: TaskInfo?) -> String {
         if episode.complete { return episode.size.bytes > 0 ? "0-\(episode.size.bytes - 1)" : "" }
         if let ranges = task?.ranges, task?.generation == episode.generation { return ranges }
         guard episode.cachedBytes > 0, let rendition = try? mount.library.rendition(of: episode.id),

@@ -126,7 +126,7 @@ extension PodcastFilesystem {
         var facts = NodeFacts(NodeNumber(entry), size: entry.size, modified: entry.modified, changed: entry.changed)
         var cached = entry.cachedBytes
         if let task, task.generation ?? entry.generation == entry.generation {
-            cached = max(cached, task.info.received)
+            cached = max(cached, task.received)
         }
         // Never 0: cp, tar and grep treat a file without blocks as one large hole, and read zeros from it.
         facts.blocks = max(1, (cached + 511) / 512)

@@ -1,4 +1,3 @@
-internal import Platform
 package import Transfers
 
 /// An event, which the daemon sends to every watching client. The library stores final events for days.
@@ -6,13 +5,13 @@ package struct Event: Sendable, Codable, Equatable {
     /// The kind of an event, and its subject.
     package enum Body: Sendable, Codable, Equatable {
         /// A task has received or sent more bytes.
-        case progress(TaskReport)
+        case progress(TaskInfo)
         /// The state or the path of a task has changed.
-        case state(TaskReport)
+        case state(TaskInfo)
         /// The last event of a task that has transferred all bytes.
-        case completed(TaskReport)
+        case completed(TaskInfo)
         /// The last event of a task that failed, or the failure of an open without a task.
-        case failed(TaskReport)
+        case failed(TaskInfo)
         /// A visible episode has changed in the library.
         case episode(EpisodeID, formerName: String?)
         /// A show or its list of episodes has changed in the library. The name is that of its folder.
@@ -38,40 +37,6 @@ package struct Event: Sendable, Codable, Equatable {
     }
 }
 
-/// The subject and the progress of a task, in its events.
-package struct TaskReport: Sendable, Codable, Equatable {
-    /// The task; `nil` for an event without one, such as that of a probe or of a failed open.
-    package var id: TaskID?
-    package var kind = TaskInfo.Kind.download
-    package var episode: EpisodeID?
-    package var show: ShowID?
-    package var generation: Int?
-    package var path: String?
-    package var state: TaskState
-    /// The number of bytes received, or sent by an upload.
-    package var received: Int64?
-    /// The total number of bytes; `nil` if it is not known.
-    package var expected: Int64?
-    /// Bytes per second.
-    package var rate: Double?
-    /// The cached byte ranges as text, such as `0-999999`.
-    package var ranges: String?
-    /// The identifier of the client session that created the task.
-    package var session: String?
-    package var error: String?
-    /// Whether the task waits until the cache has space for the whole file; `error` then states the reason.
-    package var waitsForSpace = false
-    /// The size in bytes that the feed or the duration suggests, while `expected` is unknown.
-    package var estimate: Int64?
-    /// The time from the event to the next attempt after a failure, in whole milliseconds.
-    package var retryIn: Duration?
-
-    package init(id: TaskID?, state: TaskState) {
-        self.id = id
-        self.state = state
-    }
-}
-
 extension Event {
     /// The kind of an event, as in the output of `podfs events`.
     package enum Kind: String, Sendable {
@@ -90,18 +55,12 @@ extension Event {
         }
     }
 
-    /// The report in an event that concerns a task; `nil` for other events.
-    package var task: TaskReport? {
+    /// The task that the event concerns, or the open or the probe, whose id is 0; `nil` for other events.
+    package var task: TaskInfo? {
         switch body {
         case .progress(let report), .state(let report), .completed(let report), .failed(let report): report
         case .episode, .show, .view, .listening, .idle: nil
         }
-    }
-
-    /// The time of the next attempt after a failure, in seconds since 1970 UTC, at most one second off.
-    package var nextTry: Int64? {
-        // The limit prevents an overflow of the sum, since `retryIn` comes from another process.
-        task?.retryIn.map { time + min(max($0, .zero), .milliseconds(1 << 40)).seconds + 1 }
     }
 
     /// The episode that the event concerns; `nil` if it concerns none.
@@ -124,7 +83,7 @@ extension Event {
         case .show(_, let name, _): name
         case .view(let name, _): name
         case .listening(_, let path, _): path
-        default: task?.path
+        default: task.flatMap { $0.path.isEmpty ? nil : $0.path }
         }
     }
 
@@ -136,6 +95,62 @@ extension Event {
         case .state(let report): report.state == .remote || report.state == .cancelled
         case .progress, .episode, .show, .view, .listening, .idle: false
         }
+    }
+}
+
+/// A task as clients see it: in the daemon's lists, and in the events of the task.
+package struct TaskInfo: Sendable, Codable, Equatable {
+    /// The purpose of a task.
+    package enum Kind: String, Sendable, Codable {
+        case download, refresh, search, artwork, transcript, upload, archive
+    }
+
+    /// 0 for what is not a task: a probe, or an open that waits for a failing server or has failed.
+    package var id: TaskID
+    package var kind: Kind
+    /// The object of the task: `SHOW/EPISODE`, `SHOW/FILE` for an asset, or `SHOW`. For an upload it is the title, for
+    /// a search the term, and for a show that is being added the address. Empty if it is not known.
+    package var path: String
+    /// The episode, if the task concerns one.
+    package var episode: EpisodeID?
+    package var show: ShowID?
+    /// The number of the rendition (version of the media file) that is downloaded.
+    package var generation: Int?
+    package var state: TaskState
+    /// The number of bytes received, or sent by an upload.
+    package var received: Int64
+    /// The total number of bytes; `nil` if it is not known.
+    package var expected: Int64?
+    /// Bytes per second.
+    package var rate: Double?
+    /// The cached byte ranges as text, such as `0-999999`.
+    package var ranges: String?
+    /// The identifier of the client session that created the task.
+    package var session: String?
+    package var error: String?
+    /// Whether the task waits for space for the whole file; `error` has the reason.
+    package var waitsForSpace = false
+    /// The size in bytes that the feed or the duration suggests, while `expected` is unknown.
+    package var estimate: Int64?
+    /// The time of the next attempt after a failure, in seconds since 1970 UTC; `error` has the reason.
+    package var nextTry: Int64?
+    /// The time at which the task started, in seconds since 1970 UTC.
+    package var started: Int64
+
+    package init(
+        id: TaskID, kind: Kind = .download, path: String = "", episode: EpisodeID? = nil, state: TaskState,
+        received: Int64 = 0, expected: Int64? = nil, rate: Double? = nil, error: String? = nil, started: Int64 = 0
+    ) {
+        self.id = id
+        self.kind = kind
+        self.path = path
+        self.episode = episode
+        self.state = state
+        self.received = received
+        self.expected = expected
+        self.rate = rate
+        self.error = error
+        self.started = started
     }
 }
 

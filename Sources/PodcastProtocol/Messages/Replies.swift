@@ -110,54 +110,6 @@ package struct RefreshResult: Sendable, Codable, Equatable {
     }
 }
 
-/// The description of a task, as shown in the mount's file `.status`.
-package struct TaskInfo: Sendable, Codable, Equatable {
-    /// The purpose of a task.
-    package enum Kind: String, Sendable, Codable {
-        case download, refresh, search, artwork, transcript, upload, archive
-    }
-
-    package var id: TaskID
-    package var kind: Kind
-    /// The object of the task: `SHOW/EPISODE`, `SHOW/FILE` for an asset, or `SHOW`. For an upload it is the title, for
-    /// a search the term, and for a show that is being added the address.
-    package var path: String
-    /// The episode, if the task concerns one.
-    package var episode: EpisodeID?
-    package var state: TaskState
-    /// The number of bytes received, or sent by an upload.
-    package var received: Int64
-    /// The total number of bytes; `nil` if it is not known.
-    package var expected: Int64?
-    /// Bytes per second.
-    package var rate: Double?
-    package var error: String?
-    /// Whether the task waits for space for the whole file; `error` has the reason.
-    package var waitsForSpace: Bool?
-    /// The size in bytes that the feed or the duration suggests, while `expected` is unknown.
-    package var estimate: Int64?
-    /// The time of the next attempt after a failure, in seconds since 1970 UTC; `error` has the reason.
-    package var nextTry: Int64?
-    /// The time at which the task started, in seconds since 1970 UTC.
-    package var started: Int64
-
-    package init(
-        id: TaskID, kind: Kind, path: String, episode: EpisodeID? = nil, state: TaskState, received: Int64 = 0,
-        expected: Int64? = nil, rate: Double? = nil, error: String? = nil, started: Int64
-    ) {
-        self.id = id
-        self.kind = kind
-        self.path = path
-        self.episode = episode
-        self.state = state
-        self.received = received
-        self.expected = expected
-        self.rate = rate
-        self.error = error
-        self.started = started
-    }
-}
-
 /// The result of importing a show.
 package enum ImportResult: Sendable, Codable, Equatable {
     case added(name: String, episodes: Int)

@@ -55,7 +55,7 @@ struct DaemonCore: Sendable {
     /// - Parameter others: tasks that the core does not know. These are feed fetches for which it has not received
     ///   `fetchAdopted`.
     func list(_ others: [TaskInfo] = []) -> [TaskInfo] {
-        let downloads = tasks.downloads.values.map { $0.info(waitsForSpace: space.waiting[$0.media] != nil) }
+        let downloads = tasks.downloads.values.map(info(of:))
         return (downloads + tasks.uploads.values.map(\.info) + tasks.fetches.values + others).sorted { $0.id < $1.id }
     }
 
@@ -64,15 +64,18 @@ struct DaemonCore: Sendable {
     func waitingOpens(at now: Moment) -> [TaskInfo] {
         tasks.openings.sorted { $0.key < $1.key }.map { media, opening in
             var info = TaskInfo(
-                id: 0, kind: .download, path: "", episode: media.episode, state: .queued, error: opening.error,
-                started: now.seconds)
+                id: 0, episode: media.episode, state: .queued, error: opening.error, started: now.seconds)
             info.nextTry = opening.nextTry?.seconds
             return info
         }
     }
 
-    func info(of media: MediaID) -> TaskInfo? {
-        tasks.downloads[media].map { $0.info(waitsForSpace: space.waiting[media] != nil) }
+    func info(of media: MediaID) -> TaskInfo? { tasks.downloads[media].map(info(of:)) }
+
+    private func info(of task: RegisteredDownload) -> TaskInfo {
+        var info = task.info
+        info.waitsForSpace = space.waiting[task.media] != nil
+        return info
     }
 
     // MARK: Inputs

@@ -250,11 +250,11 @@ final class CoreDriver: ServicePart {
     private func broadcast(_ event: Event) {
         var event = event
         // A waiting open has no task, and so no path; clients display it by the path of its episode.
-        if case .state(var report) = event.body, report.path == nil, report.error != nil,
-            let facts = report.episode.flatMap(facts(of:))
+        if case .state(var info) = event.body, info.path.isEmpty, info.error != nil,
+            let facts = info.episode.flatMap(facts(of:))
         {
-            (report.path, report.estimate) = facts
-            event.body = .state(report)
+            (info.path, info.estimate) = facts
+            event.body = .state(info)
         }
         clients.broadcast(event)
         let name = event.path ?? event.episode.map { "episode \($0)" } ?? ""

@@ -155,14 +155,11 @@ extension TaskCommands {
     }
 
     private func completion(of row: Episode, session: String) throws -> Event {
-        var report = TaskReport(id: nil, state: .cached)
-        report.episode = row.id
-        report.show = row.podcast
-        report.path = try library.folder(id: row.podcast).map { $0.name + "/" + row.name }
-        report.generation = row.generation
-        report.received = row.confirmedSize
-        report.expected = row.confirmedSize
-        report.session = session
-        return driver.event(.completed(report))
+        let folder = try library.folder(id: row.podcast).map { $0.name + "/" } ?? ""
+        var info = TaskInfo(
+            id: 0, path: folder + row.name, episode: row.id, state: .cached, received: row.confirmedSize ?? 0,
+            expected: row.confirmedSize)
+        (info.show, info.generation, info.session) = (row.podcast, row.generation, session)
+        return driver.event(.completed(info))
     }
 }

@@ -41,18 +41,19 @@ final class TaskBoard {
 
     func apply(_ event: Event, now: Double) {
         live.apply(event)
-        if let task = event.task?.id { lastEvent[task] = now }
-        if case .completed(let task) = event.body {
+        guard let info = event.task else { return }
+        lastEvent[info.id] = now
+        if event.kind == .completed {
             done += 1
-            if task.kind == .download {
+            if info.kind == .download {
                 downloads.count += 1
-                downloads.bytes += LiveTasks.bytes(task.received ?? 0)
+                downloads.bytes += LiveTasks.bytes(info.received)
             }
         }
-        guard let report = event.task, let path = report.path else { return }
+        guard let path = event.path else { return }
         switch event.kind {
-        case .completed: addFinished(Ended(path: path, size: report.received))
-        case .failed: addFinished(Ended(path: path, error: report.error ?? "no reason is known"))
+        case .completed: addFinished(Ended(path: path, size: info.received))
+        case .failed: addFinished(Ended(path: path, error: info.error ?? "no reason is known"))
         default: break
         }
     }
@@ -113,14 +114,11 @@ struct StatusLog {
 
     /// Returns the line to print for an event; `nil` if there is nothing new.
     mutating func line(for event: Event) -> String? {
-        guard let known = event.task, let task = known.id else { return nil }
-        let state = known.state
-        let isFeed = known.kind != .download && known.kind != .upload
-        let info = TaskInfo(
-            id: task, kind: known.kind, path: known.path ?? "", state: state,
-            received: known.received ?? 0, expected: known.expected, rate: state == .running ? known.rate : nil,
-            error: known.error, started: event.time)
+        guard let info = event.task, info.id != 0 else { return nil }
+        let (task, state) = (info.id, info.state)
+        let isFeed = info.kind != .download && info.kind != .upload
         var report = StatusReport.Task(info, now: event.time)
+        if state != .running { report.rate = nil }
         let tenth = Int((report.progress ?? 0) / 10)
         if let last = printed[task], last.state == state, last.tenth >= tenth { return nil }
         let wasKnown = printed[task] != nil

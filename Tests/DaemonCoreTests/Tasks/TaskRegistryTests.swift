@@ -13,7 +13,7 @@ struct TaskRegistryTests {
         let moment = Moment(wall: .seconds(1_000), uptime: .seconds(10))
         var numbers: [Int64] = []
         for _ in 0..<count {
-            numbers.append(tasks.event(.progress(TaskReport(id: 1, state: .running)), at: moment).sequence)
+            numbers.append(tasks.event(.progress(TaskInfo(id: 1, state: .running)), at: moment).sequence)
         }
         return numbers
     }

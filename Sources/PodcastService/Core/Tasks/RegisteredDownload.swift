@@ -40,15 +40,25 @@ struct RegisteredDownload: Sendable, Equatable {
     /// Whether it is an automatic download that nobody has requested, and running or queued.
     var isDiscretionary: Bool { isAutomatic && snapshot.priority == .automatic && isUnderWay }
 
-    func info(waitsForSpace: Bool) -> TaskInfo {
-        var info = TaskInfo(
-            id: id, kind: .download, path: path, episode: media.episode, state: snapshot.state,
-            received: snapshot.received, expected: snapshot.total, rate: snapshot.rate, error: snapshot.error?.message,
-            started: created.seconds)
-        if waitsForSpace { info.waitsForSpace = true }
+    /// The task as clients see it.
+    var info: TaskInfo {
+        var info = TaskInfo(snapshot, nextTry: nextTry)
+        (info.id, info.show, info.path, info.session, info.started) = (id, show, path, session, created.seconds)
         if snapshot.total == nil { info.estimate = guess }
-        info.nextTry = nextTry?.seconds
         return info
+    }
+}
+
+extension TaskInfo {
+    /// Creates the description of an open or of a probe, or that of a task without the task's own facts.
+    init(_ snapshot: DownloadSnapshot, nextTry: WallTime? = nil) {
+        self.init(
+            id: 0, episode: snapshot.key.episode, state: snapshot.state, received: snapshot.received,
+            expected: snapshot.total, rate: snapshot.rate, error: snapshot.error?.message)
+        generation = snapshot.generation
+        ranges = snapshot.present.isEmpty ? nil : snapshot.present.text
+        waitsForSpace = snapshot.isWaitingForSpace
+        self.nextTry = nextTry?.seconds
     }
 }
 

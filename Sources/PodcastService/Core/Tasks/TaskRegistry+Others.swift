@@ -8,7 +8,7 @@ extension TaskRegistry {
 
     mutating func register(_ upload: RegisteredUpload, at now: Moment, _ outcome: inout Outcome) {
         let isNew = uploads.updateValue(upload, forKey: upload.id) == nil
-        if isNew { outcome.effects.append(.broadcast(event(.state(TaskReport(upload)), at: now))) }
+        if isNew { outcome.effects.append(.broadcast(event(.state(upload.info), at: now))) }
     }
 
     mutating func record(_ upload: TaskID, bytesOnServer: Int64) {
@@ -24,14 +24,14 @@ extension TaskRegistry {
         uploads[upload.id] = upload
         // The failure has already been broadcast as the task's last event.
         if snapshot.state == .failed { return }
-        let report = TaskReport(upload)
-        outcome.effects.append(.broadcast(event(isNewState ? .state(report) : .progress(report), at: now)))
+        let info = upload.info
+        outcome.effects.append(.broadcast(event(isNewState ? .state(info) : .progress(info), at: now)))
     }
 
     mutating func complete(_ id: TaskID, size: Int64, at now: Moment, _ outcome: inout Outcome) {
         guard var upload = uploads.removeValue(forKey: id) else { return }
         upload.snapshot = UploadSnapshot(key: id, state: .completed, sent: size, size: size)
-        let event = event(.completed(TaskReport(upload)), at: now)
+        let event = event(.completed(upload.info), at: now)
         outcome.effects += [.write(.uploadRemoved(id, event)), .broadcast(event)]
         outcome.hasEndedTask = true
     }
@@ -43,16 +43,16 @@ extension TaskRegistry {
             key: id, state: .failed, sent: upload.snapshot?.sent ?? upload.row.progress.offset, size: upload.row.size,
             error: error)
         uploads[id] = upload
-        let event = event(.failed(TaskReport(upload)), at: now)
+        let event = event(.failed(upload.info), at: now)
         outcome.effects += [.write(.uploadFailed(id, error, event)), .broadcast(event)]
         outcome.hasEndedTask = true
     }
 
     mutating func cancel(_ id: TaskID, at now: Moment, _ outcome: inout Outcome) {
         guard let upload = uploads.removeValue(forKey: id) else { return }
-        var report = TaskReport(upload)
-        report.state = .cancelled
-        outcome.effects += [.write(.uploadRemoved(id, nil)), .broadcast(event(.state(report), at: now))]
+        var info = upload.info
+        info.state = .cancelled
+        outcome.effects += [.write(.uploadRemoved(id, nil)), .broadcast(event(.state(info), at: now))]
         if upload.isUnderWay { outcome.hasEndedTask = true }
     }
 
@@ -60,7 +60,7 @@ extension TaskRegistry {
 
     mutating func begin(_ fetch: TaskInfo, at now: Moment, _ outcome: inout Outcome) {
         fetches[fetch.id] = fetch
-        outcome.effects.append(.broadcast(event(.state(TaskReport(fetch, .running)), at: now)))
+        report(fetch, .running, at: now, &outcome)
     }
 
     mutating func adopt(_ fetch: TaskInfo) { fetches[fetch.id] = fetch }
@@ -73,62 +73,17 @@ extension TaskRegistry {
         fetch.received = received
         fetch.expected = expected
         fetches[id] = fetch
-        var report = TaskReport(fetch, fetch.state)
-        report.received = received
-        report.expected = expected
-        outcome.effects.append(.broadcast(event(.progress(report), at: now)))
+        outcome.effects.append(.broadcast(event(.progress(fetch), at: now)))
     }
 
     mutating func finishFetch(_ id: TaskID, at now: Moment, _ outcome: inout Outcome) {
-        guard let fetch = fetches.removeValue(forKey: id) else { return }
-        outcome.effects.append(.broadcast(event(.state(TaskReport(fetch, .remote)), at: now)))
+        if let fetch = fetches.removeValue(forKey: id) { report(fetch, .remote, at: now, &outcome) }
     }
 
     /// Broadcasts a fetch's state without registering the fetch.
     mutating func report(_ fetch: TaskInfo, _ state: TaskState, at now: Moment, _ outcome: inout Outcome) {
-        outcome.effects.append(.broadcast(event(.state(TaskReport(fetch, state)), at: now)))
-    }
-}
-
-// The reports in the events of tasks.
-extension TaskReport {
-    /// Creates the report of a download, without its progress. `task` is `nil` if clients do not know the download.
-    init(_ media: MediaID, _ state: TaskState, _ task: RegisteredDownload?) {
-        self.init(id: task?.id, state: state)
-        episode = media.episode
-        show = task?.show
-        path = task?.path
-        session = task?.session
-    }
-
-    /// Creates the report of a download, with the progress that the engine has reported.
-    init(_ snapshot: DownloadSnapshot, _ task: RegisteredDownload?) {
-        self.init(snapshot.key, snapshot.state, task)
-        generation = snapshot.generation
-        received = snapshot.received
-        expected = snapshot.total
-        rate = snapshot.rate
-        ranges = snapshot.present.text
-        error = snapshot.error?.message
-        waitsForSpace = snapshot.isWaitingForSpace
-        if snapshot.total == nil { estimate = task?.guess }
-        retryIn = snapshot.retryIn
-    }
-
-    /// Creates the report of a fetch, without its progress.
-    init(_ fetch: TaskInfo, _ state: TaskState) {
-        self.init(id: fetch.id, state: state)
-        kind = fetch.kind
-        path = fetch.path
-    }
-
-    /// Creates the report of an upload.
-    init(_ upload: RegisteredUpload) {
-        let info = upload.info
-        self.init(info, info.state)
-        received = info.received
-        expected = info.expected
-        rate = info.rate
-        error = info.error
+        var info = fetch
+        info.state = state
+        outcome.effects.append(.broadcast(event(.state(info), at: now)))
     }
 }

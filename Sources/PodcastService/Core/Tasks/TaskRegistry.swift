@@ -103,6 +103,19 @@ struct TaskRegistry: Sendable {
         snapshot.retryIn.map { .seconds(now.seconds + ($0 + .milliseconds(999)).seconds) }
     }
 
+    /// Returns the description of a download at a snapshot that its task, if it has one, does not contain.
+    private func info(_ snapshot: DownloadSnapshot, _ task: RegisteredDownload?, at now: Moment) -> TaskInfo {
+        let nextTry = Self.nextTry(snapshot, at: now)
+        guard var task else { return TaskInfo(snapshot, nextTry: nextTry) }
+        (task.snapshot, task.nextTry) = (snapshot, nextTry)
+        return task.info
+    }
+
+    /// Returns the snapshot of a file of which no bytes are known.
+    private static func unknown(_ media: MediaID) -> DownloadSnapshot {
+        DownloadSnapshot(task: media, generation: 0, state: .remote, received: 0, total: nil)
+    }
+
     // MARK: Downloads
 
     mutating func register(_ row: RegisteredDownload, asked: WallTime?, _ outcome: inout Outcome) {
@@ -146,7 +159,7 @@ struct TaskRegistry: Sendable {
         }
         openings[media] = nil
         guard var task = downloads[media] else {
-            outcome.effects.append(.broadcast(event(.state(TaskReport(snapshot, nil)), at: now)))
+            outcome.effects.append(.broadcast(event(.state(TaskInfo(snapshot)), at: now)))
             return
         }
         // `fail` has set the task's state to failed before this snapshot arrives. Any other state means that the task
@@ -166,9 +179,9 @@ struct TaskRegistry: Sendable {
         downloads[media] = task
         // The failure has already been broadcast as the task's last event.
         if snapshot.state == .failed { return }
-        let report = TaskReport(snapshot, task)
+        let info = task.info
         outcome.effects.append(
-            .broadcast(event(old.state != snapshot.state ? .state(report) : .progress(report), at: now)))
+            .broadcast(event(old.state != snapshot.state ? .state(info) : .progress(info), at: now)))
     }
 
     /// Records and broadcasts that the engine has completed or dropped a download. `task` is its removed task, if it
@@ -192,7 +205,7 @@ struct TaskRegistry: Sendable {
         if let task { outcome.effects.append(.write(.removed(task.id))) }
         let row = Effect.Row.received(
             snapshot.key, generation: snapshot.generation, bytes: snapshot.received)
-        outcome.effects += [.write(row), .broadcast(event(.state(TaskReport(snapshot, task)), at: now))]
+        outcome.effects += [.write(row), .broadcast(event(.state(info(snapshot, task, at: now)), at: now))]
     }
 
     mutating func complete(
@@ -200,11 +213,9 @@ struct TaskRegistry: Sendable {
     ) {
         let task = downloads.remove(media)
         holds.remove(media)
-        var report = TaskReport(media, .cached, task)
-        report.generation = generation
-        report.received = size
-        report.expected = size
-        let event = event(.completed(report), at: now)
+        let snapshot = DownloadSnapshot(
+            task: media, generation: generation, state: .cached, received: size, total: size)
+        let event = event(.completed(info(snapshot, task, at: now)), at: now)
         outcome.effects += [.write(.event(event)), .broadcast(event), .runHook(.downloaded(media))]
         outcome.changesShares = true
         outcome.hasEndedTask = true
@@ -213,14 +224,10 @@ struct TaskRegistry: Sendable {
     mutating func fail(_ media: MediaID, _ error: TransferError, at now: Moment, _ outcome: inout Outcome) {
         openings[media] = nil
         let task = downloads[media]
-        downloads[media]?.snapshot.state = .failed
-        downloads[media]?.snapshot.error = error
-        var report = TaskReport(media, .failed, task)
-        report.generation = task?.snapshot.generation
-        report.received = task?.snapshot.received
-        report.expected = task?.snapshot.total
-        report.error = error.message
-        let event = event(.failed(report), at: now)
+        var snapshot = task?.snapshot ?? Self.unknown(media)
+        (snapshot.state, snapshot.error, snapshot.rate, snapshot.retryIn) = (.failed, error, nil, nil)
+        downloads[media]?.snapshot = snapshot
+        let event = event(.failed(info(snapshot, task, at: now)), at: now)
         // If there is no task, only an open has failed, and no task has ended.
         if let task {
             if task.isUnderWay { outcome.hasEndedTask = true }
@@ -236,19 +243,19 @@ struct TaskRegistry: Sendable {
         guard let task = downloads.remove(media) else { return }
         if task.isUnderWay { outcome.hasEndedTask = true }
         outcome.changesShares = true
-        outcome.effects.append(.broadcast(event(.state(TaskReport(media, .remote, task)), at: now)))
+        outcome.effects.append(.broadcast(event(.state(info(Self.unknown(media), task, at: now)), at: now)))
     }
 
     mutating func clear(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
         openings[media] = nil
-        outcome.effects.append(.broadcast(event(.state(TaskReport(media, .remote, nil)), at: now)))
+        outcome.effects.append(.broadcast(event(.state(TaskInfo(Self.unknown(media))), at: now)))
     }
 
     mutating func rename(_ media: MediaID, to path: String, at now: Moment, _ outcome: inout Outcome) {
         guard var task = downloads[media], task.path != path else { return }
         task.path = path
         downloads[media] = task
-        outcome.effects.append(.broadcast(event(.state(TaskReport(task.snapshot, task)), at: now)))
+        outcome.effects.append(.broadcast(event(.state(task.info), at: now)))
     }
 
     /// Resets a download whose partial file was evicted, and orders its start again.

@@ -18,16 +18,14 @@ struct DownloadWait {
         /// Returns the line to print for an event; `nil` if its reason is the one printed last, if it has none, or if
         /// it is a final event.
         mutating func line(for event: Event) -> String? {
-            guard let report = event.task, let task = report.id, let path = report.path, !event.endsTask else {
-                return nil
-            }
-            guard let error = report.error else {
+            guard let task = event.task, task.id != 0, let path = event.path, !event.endsTask else { return nil }
+            guard let error = task.error else {
                 // Since bytes have arrived, the next failure is printed even if its reason is the same.
-                if report.state == .running, report.received ?? 0 > 0 { printed[task] = nil }
+                if task.state == .running, task.received > 0 { printed[task.id] = nil }
                 return nil
             }
-            if printed.updateValue(error, forKey: task) == error { return nil }
-            let wait = event.nextTry.map { Double(max(0, $0 - event.time)) }
+            if printed.updateValue(error, forKey: task.id) == error { return nil }
+            let wait = StatusReport.Task(task, now: event.time).retryIn
             return "\(path): \(StatusReport.reason(error, retryIn: wait))"
         }
     }
@@ -68,7 +66,7 @@ struct DownloadWait {
                 progress.show(ProgressText.downloads(board, done: done, of: episodes.count, now: now))
                 // Downloads that waited for space may have got space when others ended.
                 if downloads.allWaitForSpace, let tasks = try await connection?.perform(.tasks, \.tasks) {
-                    downloads.endWaits(Set(tasks.filter { $0.waitsForSpace == true }.compactMap(\.episode)))
+                    downloads.endWaits(Set(tasks.filter { $0.waitsForSpace }.compactMap(\.episode)))
                 }
                 return downloads.remaining.isEmpty ? downloads.problems : nil
             })

@@ -68,12 +68,14 @@ struct EventsCommand: PodfsCommand {
 }
 
 extension Event {
+    /// The task; `nil` also for an open or a probe.
+    private var realTask: TaskInfo? { task.flatMap { $0.id == 0 ? nil : $0 } }
+
     /// The event as a line of `podfs events --json`.
     fileprivate var json: String {
         var value: [(String, OrderedJSON)] = [
             ("seq", .int(sequence)), ("time", .string(TimeText.iso8601(time))), ("event", .string(kind.rawValue)),
-            ("task", .int(orNull: task?.id?.rawValue)),
-            ("kind", .string(orNull: task?.id.flatMap { _ in task?.kind.rawValue })),
+            ("task", .int(orNull: realTask?.id.rawValue)), ("kind", .string(orNull: realTask?.kind.rawValue)),
             ("id", .int(orNull: episode?.rawValue)), ("path", .string(orNull: path)),
             ("state", .string(orNull: task?.state.rawValue)), ("bytes_received", .int(orNull: task?.received)),
             ("bytes_expected", .int(orNull: task?.expected)), ("error", .string(orNull: task?.error)),
@@ -96,7 +98,7 @@ extension Event {
         } else if let expected = task?.expected, kind == .completed {
             words.append(ByteText.size(expected))
         }
-        if let id = task?.id, task?.kind == .upload { words.append("upload:\(id)") }
+        if let task, task.kind == .upload { words.append("upload:\(task.id)") }
         if let listening {
             words.append(
                 [listening.position, listening.duration].compactMap(\.self).map(TimeText.clock).joined(separator: "/"))

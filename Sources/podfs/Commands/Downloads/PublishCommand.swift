@@ -173,18 +173,12 @@ struct UploadWait {
         let stored = try await daemon.perform(.events(since: 0), \.events)
         // An upload that is not active and has no stored event was cancelled.
         return stored.last { $0.task?.id == task.id && $0.endsTask }
-            ?? Event(sequence: 0, time: 0, .state(TaskReport(id: task.id, state: .cancelled)))
+            ?? Event(sequence: 0, time: 0, .state(TaskInfo(id: task.id, state: .cancelled)))
     }
 
     private func result(of task: TaskInfo, _ event: Event) throws -> TaskInfo {
         switch event.body {
-        case .completed(let report):
-            var task = task
-            task.state = .completed
-            task.received = report.received ?? task.received
-            task.expected = report.expected ?? task.expected
-            task.rate = nil
-            return task
+        case .completed(let report): return report
         case .failed(let report):
             throw CommandError(
                 .failed,

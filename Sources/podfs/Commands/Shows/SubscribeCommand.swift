@@ -36,7 +36,7 @@ struct SubscribeCommand: PodfsCommand {
     func perform() async throws {
         let progress = ProgressLine()
         let daemon = try Installation().daemon(onEvent: { event in
-            guard let fetch = event.task, fetch.kind == .refresh, let path = fetch.path, !event.endsTask else {
+            guard let fetch = event.task, fetch.kind == .refresh, let path = event.path, !event.endsTask else {
                 return
             }
             progress.show(ProgressText.fetching(path, received: fetch.received, expected: fetch.expected))
