@@ -26,60 +26,11 @@ struct HostQueueTests {
         #expect(joined && queue.waitingCount == 1)
     }
 
-    @Test func aRefusalHoldsTheHostUntilRetryAfter() {
-        var queue = queue(["a", "a", "a", "b"], perHost: 1)
-        #expect(queue.start(now: .seconds(100)) == [0, 3])
-        queue.finish(0, .refused(retryAfter: .seconds(300)), now: .seconds(110))
-        #expect(queue.start(now: .seconds(110)).isEmpty)
-        #expect(queue.blockedUntil(host: "a", now: .seconds(110)) == .seconds(410))
-        #expect(queue.blockedUntil(host: "b", now: .seconds(110)) == nil)
-        #expect(queue.nextWake(now: .seconds(110)) == .seconds(410))
-        #expect(queue.start(now: .seconds(409)).isEmpty)
-        #expect(queue.start(now: .seconds(410)) == [1])
-        #expect(queue.nextWake(now: .seconds(410)) == nil)
-        #expect(queue.blockedUntil(host: "a", now: .seconds(410)) == nil)
-    }
-
-    @Test func refusalsInARowDoubleThePauseUpToAnHour() {
-        var queue = HostQueue(perHost: 1)
-        var now = Instant.start
-        var pauses: [Int64] = []
-        for number in 0..<9 {
-            queue.enqueue(ShowID(Int64(number)), host: "a")
-            #expect(queue.start(now: now) == [ShowID(Int64(number))])
-            queue.finish(ShowID(Int64(number)), .refused(retryAfter: nil), now: now)
-            let until = queue.blockedUntil(host: "a", now: now) ?? now
-            pauses.append((until - now).seconds)
-            now = until
-        }
-        #expect(pauses == [60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600])
-        queue.enqueue(50, host: "a")
-        #expect(queue.start(now: now) == [50])
-        queue.finish(50, .answered, now: now)
-        queue.enqueue(51, host: "a")
-        #expect(queue.start(now: now) == [51])
-        queue.finish(51, .refused(retryAfter: nil), now: now)
-        #expect(queue.blockedUntil(host: "a", now: now) == now + .seconds(60))
-    }
-
     @Test func aLongRetryAfterIsLimitedToAWeek() {
         var queue = queue(["a"])
         #expect(queue.start(now: .seconds(0)) == [0])
         queue.finish(0, .refused(retryAfter: .seconds(Int64.max)), now: .seconds(0))
         #expect(queue.blockedUntil(host: "a", now: .seconds(0)) == .seconds(604_800))
-    }
-
-    @Test func waitingShowsCanBeRemovedAndRunningOnesFinish() {
-        var queue = queue(["a", "a", "a", "a"])
-        #expect(queue.start(now: .seconds(0)) == [0, 1])
-        queue.remove(2)
-        queue.remove(0)
-        queue.remove(99)
-        #expect(queue.contains(0) && !queue.contains(2))
-        queue.finish(0, .answered, now: .seconds(0))
-        queue.finish(0, .answered, now: .seconds(0))
-        #expect(queue.start(now: .seconds(0)) == [3])
-        #expect(queue.runningCount == 2 && queue.waitingCount == 0)
     }
 
     /// Compares the queue after each step with a model: a plain list that is searched from the front.

@@ -22,13 +22,15 @@ enum Freshness {
     /// Returns the lifetime that the header states, counted from the time at which the origin server generated the
     /// response; `nil` if it states none.
     private static func stated(_ head: ResponseHead, now: Int64) -> Duration? {
-        let directives = directives(head["cache-control"] ?? "")
+        // The quotes of an argument are ignored: no argument that matters here contains a comma.
+        let directives = (head["cache-control"] ?? "").lowercased().filter { !" \t\"".contains($0) }
+            .split(separator: ",").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
         // With an argument, `no-cache` applies only to the fields named there (RFC 9111 §5.2.2.4).
-        if directives.contains(where: { $0 == ("no-cache", nil) || $0.name == "no-store" }) { return .zero }
+        if directives.contains(where: { $0 == ["no-cache"] || $0.first == "no-store" }) { return .zero }
         for name in ["max-age", "s-maxage"] {
-            guard let directive = directives.first(where: { $0.name == name }) else { continue }
+            guard let directive = directives.first(where: { $0.first == name }) else { continue }
             // An invalid value makes the response stale (RFC 9111 §4.2.1).
-            return directive.argument.flatMap(seconds) ?? .zero
+            return directive.count == 2 ? seconds(directive[1]) ?? .zero : .zero
         }
         guard let expires = head["expires"] else { return nil }
         // "0" and other invalid dates mean the past (RFC 9111 §5.3).
@@ -42,36 +44,6 @@ enum Freshness {
     static func retryAfter(_ head: ResponseHead, now: Int64) -> Duration? {
         let dated = head["retry-after"].flatMap(HTTPDate.seconds).map { Duration.seconds(max(0, $0 - now)) }
         return (head.retryAfter ?? head["retry-after"].flatMap(seconds) ?? dated).map { min($0, longest) }
-    }
-
-    /// Parses `max-age=60, private="a, b"` into lower-case names and unquoted arguments.
-    private static func directives(_ text: String) -> [(name: String, argument: String?)] {
-        var result: [(String, String?)] = []
-        var current = ""
-        var isQuoted = false
-        func finish() {
-            let halves = current.split(separator: "=", maxSplits: 1)
-            guard let name = halves.first.map({ trimmed($0).lowercased() }), !name.isEmpty else { return }
-            result.append((name, halves.count > 1 ? String(trimmed(halves[1])) : nil))
-        }
-        for character in text {
-            if character == "\"" {
-                isQuoted.toggle()
-            } else if character == ",", !isQuoted {
-                finish()
-                current = ""
-            } else {
-                current.append(character)
-            }
-        }
-        finish()
-        return result
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
     }
 
     /// Parses HTTP's delta-seconds: digits only. A value that exceeds 64 bits means a very long time, not an error.

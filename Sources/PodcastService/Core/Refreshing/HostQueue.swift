@@ -6,30 +6,19 @@ internal import Transfers
 ///
 /// A value without clock or IO: the driver fetches the feeds that `start` returns, and calls `finish` for each.
 struct HostQueue: Sendable {
-    private struct Host: Sendable {
-        /// Waiting feeds in order of arrival; `first` is the index of the first that still waits.
-        var waiting: [(number: Int, id: ShowID)] = []
-        var first = 0
+    private struct Host {
+        /// Waiting feeds in order of arrival.
+        var waiting: ArraySlice<(number: Int, id: ShowID)> = []
         var running = 0
         /// The number of consecutive 429 and 503 responses, not counting those during a pause.
         var refusals = 0
         /// The end of the current or last pause.
         var blockedUntil: Instant?
 
-        var next: (number: Int, id: ShowID)? { first < waiting.count ? waiting[first] : nil }
-
         func isPaused(at now: Instant) -> Bool { blockedUntil.map { $0 > now } ?? false }
 
         /// Returns whether the last pause ended at `time` or later, or has not ended.
         func wasPaused(since time: Instant) -> Bool { blockedUntil.map { $0 >= time } ?? false }
-
-        /// Removes the started feeds from `waiting`, but only if there are 64 of them or no feed still waits, because
-        /// each removal moves all feeds that still wait.
-        mutating func compact() {
-            guard first >= 64 || first == waiting.count else { return }
-            waiting.removeFirst(first)
-            first = 0
-        }
     }
 
     /// The result of a feed fetch, as far as its host is concerned.
@@ -48,18 +37,12 @@ struct HostQueue: Sendable {
     /// The time after a pause within which a further refusal counts as consecutive.
     private static let refusalWindow = longestPause
 
-    /// A host and the number of its first waiting feed. Stale if the host's state has changed since.
-    private struct Candidate {
-        var number: Int
-        var host: String
-    }
-
     private let total: Int
     private let perHost: Int
     private var hosts: [String: Host] = [:]
-    /// A binary heap ordered by number. Contains every host with a feed that may start now; stale entries are skipped
-    /// on removal.
-    private var candidates: [Candidate] = []
+    /// The hosts with a feed that may start now, ordered by the number of that feed. An entry is stale, and is skipped,
+    /// if the host's state has changed since.
+    private var candidates: ArraySlice<(number: Int, host: String)> = []
     /// Paused hosts, including those whose pause has ended since the last call of `start`.
     private var blocked: Set<String> = []
     /// The host of each queued or running feed.
@@ -93,28 +76,24 @@ struct HostQueue: Sendable {
         guard hostOf[id] == nil else { return false }
         hostOf[id] = host
         hosts[host, default: Host()].waiting.append((arrivals, id))
-        if hosts[host]?.next?.number == arrivals { offer(host) }
+        if hosts[host]?.waiting.first?.number == arrivals { offer(host) }
         arrivals += 1
         return true
     }
 
     /// Removes and returns the feeds that may be fetched now, in order; they count as running until `finish`.
-    ///
-    /// Each returned feed costs time logarithmic in the number of hosts.
     mutating func start(now: Instant) -> [ShowID] {
         var started: [ShowID] = []
         for host in blocked where hosts[host].map({ !$0.isPaused(at: now) }) ?? true {
             blocked.remove(host)
             offer(host)
         }
-        while running.count < total, let candidate = popCandidate() {
-            guard var host = hosts[candidate.host], let next = host.next, next.number == candidate.number,
+        while running.count < total, let candidate = candidates.popFirst() {
+            guard let host = hosts[candidate.host], let next = host.waiting.first, next.number == candidate.number,
                 host.running < perHost, !host.isPaused(at: now)
             else { continue }
-            host.first += 1
-            host.running += 1
-            host.compact()
-            hosts[candidate.host] = host
+            hosts[candidate.host]?.waiting.removeFirst()
+            hosts[candidate.host]?.running += 1
             running.insert(next.id)
             started.append(next.id)
             offer(candidate.host)
@@ -124,63 +103,38 @@ struct HostQueue: Sendable {
 
     /// Adds the first feed of a host to the candidates if the host has a free slot.
     private mutating func offer(_ name: String) {
-        guard let host = hosts[name], host.running < perHost, let next = host.next else { return }
-        var index = candidates.count
-        candidates.append(Candidate(number: next.number, host: name))
-        while index > 0, candidates[(index - 1) / 2].number > candidates[index].number {
-            candidates.swapAt(index, (index - 1) / 2)
-            index = (index - 1) / 2
-        }
-    }
-
-    private mutating func popCandidate() -> Candidate? {
-        guard let last = candidates.popLast() else { return nil }
-        guard let first = candidates.first else { return last }
-        candidates[0] = last
-        var index = 0
-        while true {
-            var least = index
-            for child in [2 * index + 1, 2 * index + 2] where child < candidates.count {
-                if candidates[child].number < candidates[least].number { least = child }
-            }
-            if least == index { return first }
-            candidates.swapAt(index, least)
-            index = least
-        }
+        guard let host = hosts[name], host.running < perHost, let number = host.waiting.first?.number else { return }
+        let previous = candidates.lastIndex { $0.number < number }
+        candidates.insert((number, name), at: previous.map { $0 + 1 } ?? candidates.startIndex)
     }
 
     /// Frees the slot of a running feed, and pauses its host after a refusal.
     mutating func finish(_ id: ShowID, _ outcome: FetchOutcome, now: Instant) {
-        guard running.remove(id) != nil, let name = hostOf.removeValue(forKey: id) else { return }
-        hosts[name]?.running -= 1
-        switch outcome {
-        case .answered:
-            // No fetch starts during a pause, so this one was sent before the refusal and says nothing about it.
-            if hosts[name]?.isPaused(at: now) == false { hosts[name]?.refusals = 0 }
-        case .refused(let retryAfter): refuse(name, retryAfter: retryAfter, now: now)
+        guard running.remove(id) != nil, let name = hostOf.removeValue(forKey: id), var host = hosts[name] else {
+            return
         }
-        offer(name)
-    }
-
-    private mutating func refuse(_ name: String, retryAfter: Duration?, now: Instant) {
-        guard var host = hosts[name] else { return }
-        if !host.wasPaused(since: now - Self.refusalWindow) { host.refusals = 0 }
-        // If two concurrent fetches are refused, the first refusal pauses the host, and `refusals` does not count the
-        // second.
-        if !host.isPaused(at: now) { host.refusals += 1 }
-        let pause = min(Self.longestPause, Self.firstPause * (1 << min(max(host.refusals, 1) - 1, 10)))
-        let asked = min(max(retryAfter ?? .zero, .zero), Freshness.longest)
-        let end = now + max(pause, asked)
-        host.blockedUntil = max(host.blockedUntil ?? end, end)
+        host.running -= 1
+        // No fetch starts during a pause. So if the host is paused, this one was sent before the refusal: a response
+        // says nothing about the refusal, and another refusal does not count.
+        let isPaused = host.isPaused(at: now)
+        switch outcome {
+        case .answered: if !isPaused { host.refusals = 0 }
+        case .refused(let retryAfter):
+            if !host.wasPaused(since: now - Self.refusalWindow) { host.refusals = 0 }
+            if !isPaused { host.refusals += 1 }
+            let pause = min(Self.longestPause, Self.firstPause * (1 << min(max(host.refusals, 1) - 1, 10)))
+            let asked = min(retryAfter ?? .zero, Freshness.longest)
+            host.blockedUntil = max(host.blockedUntil ?? now, now + max(pause, asked))
+            blocked.insert(name)
+        }
         hosts[name] = host
-        blocked.insert(name)
+        offer(name)
     }
 
     /// Removes a waiting feed. A running one stays until `finish`.
     mutating func remove(_ id: ShowID) {
-        guard !running.contains(id), let name = hostOf.removeValue(forKey: id), var host = hosts[name] else { return }
-        if let index = host.waiting[host.first...].firstIndex(where: { $0.id == id }) { host.waiting.remove(at: index) }
-        hosts[name] = host
+        guard !running.contains(id), let name = hostOf.removeValue(forKey: id) else { return }
+        hosts[name]?.waiting.removeAll { $0.id == id }
         offer(name)
     }
 
@@ -196,9 +150,9 @@ struct HostQueue: Sendable {
     /// Also removes hosts without queued or running feeds whose last pause ended more than `refusalWindow` ago.
     mutating func nextWake(now: Instant) -> Instant? {
         hosts = hosts.filter { _, host in
-            host.next != nil || host.running > 0 || host.wasPaused(since: now - Self.refusalWindow)
+            !host.waiting.isEmpty || host.running > 0 || host.wasPaused(since: now - Self.refusalWindow)
         }
         if isEmpty { candidates = [] }
-        return hosts.values.compactMap { $0.next != nil && $0.isPaused(at: now) ? $0.blockedUntil : nil }.min()
+        return hosts.values.compactMap { !$0.waiting.isEmpty && $0.isPaused(at: now) ? $0.blockedUntil : nil }.min()
     }
 }
