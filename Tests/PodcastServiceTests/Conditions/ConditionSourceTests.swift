@@ -1,34 +1,81 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import PodcastService
 
-/// The link and power conditions without a D-Bus daemon. The power supplies are simulated, or those of this machine.
+struct LinkConditionsTests {
+    @Test(arguments: [nil, false, true] as [Bool?], [nil, false, true] as [Bool?])
+    func knownConditionsBlockDiscretionaryWorkUnlessAllowed(isMetered: Bool?, isOnBattery: Bool?) {
+        let conditions = LinkConditions(isMetered: isMetered, isOnBattery: isOnBattery)
+        func allows(metered: Bool, battery: Bool) -> Bool {
+            conditions.allowsDiscretionary(allowMetered: metered, allowBattery: battery)
+        }
+        #expect(allows(metered: true, battery: true))
+        #expect(allows(metered: false, battery: true) == (isMetered != true))
+        #expect(allows(metered: true, battery: false) == (isOnBattery != true))
+        #expect(allows(metered: false, battery: false) == (isMetered != true && isOnBattery != true))
+    }
+}
+
+/// The link and power conditions without a D-Bus daemon. The power supplies are a folder with the shape of
+/// `/sys/class/power_supply`.
 struct ConditionSourceTests {
-    private let tree: PowerSupplyTree
     private let folder: TemporaryDirectory
+    private let supplies: String
 
     init() throws {
-        tree = try PowerSupplyTree()
         folder = try TemporaryDirectory()
+        supplies = try folder.makeDirectory("power_supply")
+    }
+
+    /// Adds a supply. As in sysfs, every value ends with a newline.
+    private func add(_ name: String, _ properties: KeyValuePairs<String, String>) throws {
+        try folder.makeDirectory("power_supply/\(name)")
+        for (property, value) in properties { try folder.write("power_supply/\(name)/\(property)", text: value + "\n") }
     }
 
     @Test(arguments: [nil, "", "nonsense", "unix:path=/dev/null", "tcp:host=256.0.0.1,port=1"] as [String?])
     func withoutABusTheLinkIsUnknownAndPowerIsKnown(address: String?) async throws {
-        try tree.set("AC", ["type": "Mains", "online": "1"])
         let source = ConditionSource.system(
-            powerSupplies: tree.path, busAddress: address ?? PrivateBus.address(in: folder))
+            powerSupplies: supplies, busAddress: address ?? PrivateBus.address(in: folder))
         #expect(await source.readInBackground() == LinkConditions(isMetered: nil, isOnBattery: false))
-        try tree.set("AC", ["online": "0"])
-        try tree.set("BAT0", ["type": "Battery", "status": "Discharging"])
+        try add("BAT0", ["type": "Battery", "status": "Discharging"])
         #expect(await source.readInBackground() == LinkConditions(isMetered: nil, isOnBattery: true))
     }
 
-    @Test func thePowerSourceOfThisMachineIsRead() {
-        // No bus listens at this address: tests must not use the system's bus.
-        let source = ConditionSource.system(busAddress: PrivateBus.address(in: folder))
-        #expect(source.read().isOnBattery == PowerSupplies().isOnBattery())
+    @Test func withoutTheFolderThePowerSourceIsUnknown() { #expect(PowerSupplies.isOnBattery(supplies + "/no") == nil) }
+
+    @Test(
+        arguments: [
+            (
+                [["type": "Mains", "online": "1"], ["type": "Battery", "status": "Charging", "scope": "System"]], false
+            ),
+            ([["type": "Mains", "online": "0"], ["type": "Battery", "status": "Discharging"]], true),
+            (
+                [
+                    ["type": "Mains", "online": "0"], ["type": "Battery", "status": "Not charging"],
+                    ["type": "Battery", "status": "Discharging"],
+                ], true
+            ),
+            // An adapter that is too weak for the load.
+            ([["type": "Mains", "online": "1"], ["type": "Battery", "status": "Discharging"]], false),
+            // Power through USB: the battery shows it.
+            ([["type": "USB", "online": "1"], ["type": "Battery", "status": "Charging"]], false),
+            // A USB port that powers a phone.
+            ([["type": "USB", "online": "1"], ["type": "Battery", "status": "Discharging"]], true),
+            ([["type": "USB", "online": "0"]], false), ([["type": "UPS", "status": "Full"]], false),
+            ([["type": "UPS", "status": "Discharging"]], true),
+            // The battery of a mouse, and supplies that cannot be read.
+            ([["type": "Battery", "scope": "Device", "status": "Discharging"]], false),
+            ([[:], ["type": "Perpetuum mobile", "status": "Discharging"], ["type": "Mains"], ["type": ""]], false),
+        ] as [([KeyValuePairs<String, String>], Bool)])
+    func aDischargingBatteryCountsUnlessTheMainsAreOnline(
+        all: [KeyValuePairs<String, String>], isOnBattery: Bool
+    ) throws {
+        for (number, properties) in all.enumerated() { try add("supply\(number)", properties) }
+        #expect(PowerSupplies.isOnBattery(supplies) == isOnBattery)
     }
 }
 
@@ -45,14 +92,20 @@ struct NetworkManagerTests {
 
     @Test func eachReadingReportsNetworkManagersCurrentValue() throws {
         #expect(NetworkManager.isMetered(address: bus.address) == nil)
-        let manager = try FakeNetworkManager(on: bus.address, metered: 0)
+        let metered = Journal<UInt32>()
+        let manager = try BusObject(
+            "/org/freedesktop/NetworkManager", names: ["org.freedesktop.NetworkManager"], on: bus.address
+        ) { call in
+            guard call.calls("org.freedesktop.DBus.Properties", "Get") else { return nil }
+            call.reply { reply in reply.variant("u") { $0.append(metered.entries.last ?? 0) } }
+            return []
+        }
         for (value, isMetered) in [(0, nil), (1, true), (2, false), (3, true), (4, false), (5, nil)]
             as [(UInt32, Bool?)]
         {
-            manager.set(value)
+            metered.append(value)
             #expect(NetworkManager.isMetered(address: bus.address) == isMetered)
         }
-        #expect(manager.questions == 6)
         manager.stop()
         #expect(NetworkManager.isMetered(address: bus.address) == nil)
     }
