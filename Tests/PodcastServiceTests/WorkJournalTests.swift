@@ -73,21 +73,6 @@ import Transfers
         #expect(WorkJournal(paths: home.paths).open(now: now) { _ in "n" }.isEmpty)
     }
 
-    /// Also prints the time that the markers of a thousand unchanged feeds take. No write waits for the disk.
-    @Test func theMarkerFileOfAThousandFeedsStaysSmall() throws {
-        let journal = WorkJournal(paths: home.paths)
-        _ = journal.open(now: now) { _ in "n" }
-        let duration = ContinuousClock().measure {
-            for id in Int64(1)...1_000 {
-                journal.begin([WorkItem(kind: .refresh, id: id)])
-                if id.isMultiple(of: 8) { journal.remove((id - 7...id).map { WorkItem(kind: .refresh, id: $0) }) }
-            }
-        }
-        print("1,000 markers: \(duration)")
-        let size = try FileManager.default.attributesOfItem(atPath: home.paths.workMarkers)[.size] as? Int ?? 0
-        #expect((1..<1_000).contains(size))
-    }
-
     @Test func aFeedThatCrashesTheDaemonIsSkippedUntilACommandNamesIt() async throws {
         home.publish("Bad", path: "/bad.xml")
         home.publish("Good", path: "/good.xml")

@@ -4,6 +4,7 @@ internal import Glibc
 internal import Platform
 package import PodcastProtocol
 internal import Synchronization
+internal import Transfers
 
 /// A journal of the work that this daemon runs unattended, and of the work during which earlier daemons crashed.
 ///
@@ -24,7 +25,7 @@ package final class WorkJournal: Sendable {
     private let bootID: String
     private let state = Mutex(State())
 
-    package init(paths: InstallationPaths) {
+    init(paths: InstallationPaths) {
         self.paths = paths
         bootID = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
     }
@@ -35,7 +36,7 @@ package final class WorkJournal: Sendable {
     ///
     /// - Parameter name: returns the display name of an item; `nil` if it no longer exists.
     /// - Returns: the items that are skipped from now on, because the daemon has crashed twice while they ran.
-    package func open(now: Int64, name: (WorkItem) -> String?) -> [WorkRecord.Entry] {
+    func open(now: Int64, name: (WorkItem) -> String?) -> [WorkRecord.Entry] {
         state.withLock { state in
             state.record = WorkRecord(Self.entries(paths), now: now)
             let interrupted = Self.markers(paths, bootID: bootID)
@@ -48,7 +49,7 @@ package final class WorkJournal: Sendable {
     }
 
     /// Records a clean exit, so that the next daemon does not blame the running work for a crash.
-    package func close() {
+    func close() {
         state.withLock { state in
             state.isClosed = true
             state.running = []
@@ -59,7 +60,7 @@ package final class WorkJournal: Sendable {
     // MARK: Running work
 
     /// Records that work starts.
-    package func begin(_ items: [WorkItem]) {
+    func begin(_ items: [WorkItem]) {
         if items.isEmpty { return }
         state.withLock { state in
             guard !state.isClosed else { return }
@@ -73,40 +74,38 @@ package final class WorkJournal: Sendable {
     ///
     /// - Returns: whether an item was listed as running or had a crash count.
     @discardableResult
-    package func remove(_ items: [WorkItem]) -> Bool {
-        if items.isEmpty { return false }
-        return state.withLock { state in
+    func remove(_ items: [WorkItem]) -> Bool {
+        state.withLock { state in
             guard !state.isClosed else { return false }
-            let before = state.running.count
+            let wasRunning = !state.running.isDisjoint(with: items)
             state.running.subtract(items)
-            if state.running.count != before { write(state) }
-            var isOther = false
-            for item in items where state.record.resetCount(of: item) { isOther = true }
-            if isOther { save(state.record) }
-            return isOther || state.running.count != before
+            if wasRunning { write(state) }
+            let hadCount = items.count { state.record.resetCount(of: $0) } > 0
+            if hadCount { save(state.record) }
+            return wasRunning || hadCount
         }
     }
 
     // MARK: Due work
 
     /// Returns the items that may start now; see `WorkRecord.turn`.
-    package func turn(of items: [WorkItem], now: Int64) -> [WorkItem] {
+    func turn(of items: [WorkItem], now: Int64) -> [WorkItem] {
         state.withLock { $0.record.turn(of: items, running: $0.running, now: now) }
     }
 
     /// Returns the time until which an item is skipped, in seconds since 1970; `nil` if it may run.
-    package func skippedUntil(_ item: WorkItem, now: Int64) -> Int64? {
+    func skippedUntil(_ item: WorkItem, now: Int64) -> Int64? {
         state.withLock { $0.record.skippedUntil(item, now: now) }
     }
 
     /// Returns the record of an item that is currently skipped.
-    package func skipped(_ item: WorkItem, now: Int64) -> WorkRecord.Entry? {
+    func skipped(_ item: WorkItem, now: Int64) -> WorkRecord.Entry? {
         state.withLock { $0.record.skipped(now: now).first { $0.item == item } }
     }
 
     /// Whether work runs while some item has a crash count. Due work may then have to wait, so that such an item runs
     /// alone.
-    package var mayDelayDueWork: Bool {
+    var mayDelayDueWork: Bool {
         state.withLock { state in !state.running.isEmpty && !state.record.entries.isEmpty }
     }
 
@@ -117,20 +116,10 @@ package final class WorkJournal: Sendable {
         WorkRecord(entries(paths), now: now).skipped(now: now)
     }
 
-    /// Maximum size in bytes of the journal's files; larger ones are ignored. The records of all work that can
-    /// run at the same time need less.
-    private static let largest = 1 << 20
-
-    private static func read(_ path: String) -> Data? {
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= largest else {
-            return nil
-        }
-        return FileManager.default.contents(atPath: path)
-    }
-
     private static func entries(_ paths: InstallationPaths) -> [WorkRecord.Entry] {
-        read(paths.workCrashes).flatMap { try? JSONDecoder().decode([WorkRecord.Entry].self, from: $0) } ?? []
+        FileManager.default.contents(atPath: paths.workCrashes).flatMap {
+            try? JSONDecoder().decode([WorkRecord.Entry].self, from: $0)
+        } ?? []
     }
 
     private func save(_ record: WorkRecord) {
@@ -143,18 +132,16 @@ package final class WorkJournal: Sendable {
     /// Parses the markers: one per line between the boot id and a full stop. Bytes after that belong to an earlier,
     /// longer block.
     private static func markers(_ paths: InstallationPaths, bootID: String) -> Set<WorkItem> {
-        guard let data = read(paths.workMarkers) else { return [] }
+        let data = FileManager.default.contents(atPath: paths.workMarkers) ?? Data()
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
-        guard let first = lines.first, !bootID.isEmpty, first == bootID.split(separator: "\n").first else { return [] }
-        var items: Set<WorkItem> = []
-        for line in lines.dropFirst() {
-            if line == "." { break }
-            let words = line.split(separator: " ")
-            guard words.count == 2, let kind = WorkItem.Kind(rawValue: String(words[0])), let id = Int64(words[1])
-            else { continue }
-            items.insert(WorkItem(kind: kind, id: id))
-        }
-        return items
+        guard let first = lines.first, bootID.split(separator: "\n") == [first] else { return [] }
+        return Set(
+            lines.dropFirst().prefix { $0 != "." }.compactMap { line in
+                let words = line.split(separator: " ")
+                guard words.count == 2, let kind = WorkItem.Kind(rawValue: String(words[0])), let id = Int64(words[1])
+                else { return nil }
+                return WorkItem(kind: kind, id: id)
+            })
     }
 
     private func write(_ state: State) {
@@ -163,5 +150,134 @@ package final class WorkJournal: Sendable {
         for item in state.running { text += "\(item.kind.rawValue) \(item.id)\n" }
         text += ".\n"
         _ = text.withUTF8 { pwrite(state.descriptor, $0.baseAddress, $0.count, 0) }
+    }
+}
+
+/// A unit of work that the daemon runs unattended.
+package struct WorkItem: Sendable, Codable, Hashable {
+    /// The kind of work.
+    enum Kind: String, Sendable, Codable {
+        case refresh, sync, upload
+    }
+
+    var kind: Kind
+    /// The show's or upload's identifier; 0 for the exchange with the sync server, of which there is only one.
+    var id: Int64 = 0
+
+    /// Returns the item for the refresh of a show.
+    static func refresh(_ show: ShowID) -> WorkItem { WorkItem(kind: .refresh, id: show.rawValue) }
+
+    /// Returns the item for an upload.
+    static func upload(_ task: TaskID) -> WorkItem { WorkItem(kind: .upload, id: task.rawValue) }
+
+    static let sync = WorkItem(kind: .sync)
+}
+
+/// The crash counts of unattended work, and the decisions that follow from them. Does no IO.
+///
+/// A daemon that ended during work without a clean exit has crashed or was killed. The next daemon does not know which
+/// of the two has happened, or which item was the cause, so it counts a crash against all items that were running. An
+/// item with one crash runs *alone* next time, after all other due work, so that no other item can cause its second
+/// crash. An item that finishes, successfully or not, has its count reset. Kills at random moments thus rarely
+/// cause an item to be skipped, and an item that crashes the daemon is skipped after two crashes.
+package struct WorkRecord: Sendable, Equatable {
+    /// The record of one item.
+    package struct Entry: Sendable, Codable, Equatable {
+        var item: WorkItem
+        /// The number of consecutive crashes.
+        var crashes: Int
+        /// The time at which the last crash was detected, in seconds since 1970.
+        var last: Int64
+        /// The display name.
+        var name: String
+
+        /// The time until which the item is skipped, in seconds since 1970; `nil` after a single crash, which
+        /// another item or a kill may have caused.
+        var skippedUntil: Int64? { crashes >= WorkRecord.crashLimit ? last + WorkRecord.pause : nil }
+    }
+
+    /// Number of consecutive crashes after which an item is skipped.
+    static let crashLimit = 2
+    /// Seconds for which an item is skipped: a day. Then it is tried again, because the server or podfs may have
+    /// changed.
+    static let pause: Int64 = 86_400
+    /// Seconds after the last crash at which a count expires.
+    private static let countLifetime: Int64 = 30 * 86_400
+    /// Maximum number of entries, far more than run at the same time.
+    private static let mostEntries = 1_000
+
+    private var known: [WorkItem: Entry] = [:]
+
+    /// - Parameter entries: the entries that an earlier daemon wrote. Expired ones are dropped, and values are clamped.
+    init(_ entries: [Entry] = [], now: Int64) {
+        for entry in entries.prefix(Self.mostEntries) {
+            var entry = entry
+            // A clock that was set back must not extend the pause.
+            entry.last = min(entry.last, now)
+            entry.crashes = min(entry.crashes, Self.crashLimit)
+            guard entry.crashes > 0, entry.last > now - Self.countLifetime else { continue }
+            known[entry.item] = entry
+        }
+    }
+
+    var entries: [Entry] {
+        known.values.sorted { ($0.item.kind.rawValue, $0.item.id) < ($1.item.kind.rawValue, $1.item.id) }
+    }
+
+    /// Records a crash while these items ran.
+    ///
+    /// - Returns: the entries of those that are skipped from now on.
+    mutating func recordCrash(during items: Set<WorkItem>, now: Int64, name: (WorkItem) -> String?) -> [Entry] {
+        var skipped: [Entry] = []
+        for item in items {
+            guard let name = name(item) else {
+                // The item no longer exists.
+                known[item] = nil
+                continue
+            }
+            let crashes = min((known[item]?.crashes ?? 0) + 1, Self.crashLimit)
+            let entry = Entry(item: item, crashes: crashes, last: now, name: name)
+            known[item] = entry
+            if entry.skippedUntil != nil { skipped.append(entry) }
+        }
+        return skipped
+    }
+
+    /// Resets the count of an item that has finished.
+    ///
+    /// - Returns: whether the item had a count.
+    mutating func resetCount(of item: WorkItem) -> Bool { known.removeValue(forKey: item) != nil }
+
+    /// Returns the time until which an item is skipped, in seconds since 1970; `nil` if it may run.
+    func skippedUntil(_ item: WorkItem, now: Int64) -> Int64? {
+        known[item]?.skippedUntil.flatMap { $0 > now ? $0 : nil }
+    }
+
+    /// Returns all items that are currently skipped.
+    func skipped(now: Int64) -> [Entry] { entries.filter { skippedUntil($0.item, now: now) != nil } }
+
+    /// Returns the items that may start now: all items without a crash count. If every item has a count and nothing
+    /// runs, returns one that is not skipped. While an item with a count runs, no item may start.
+    ///
+    /// - Parameter running: the items that are running unattended.
+    func turn(of items: [WorkItem], running: Set<WorkItem>, now: Int64) -> [WorkItem] {
+        if running.contains(where: { known[$0] != nil }) { return [] }
+        let wanted = items.filter { skippedUntil($0, now: now) == nil }
+        let others = wanted.filter { known[$0] == nil }
+        if !others.isEmpty { return others }
+        return running.isEmpty ? Array(wanted.prefix(1)) : []
+    }
+}
+
+extension WorkRecord.Entry {
+    /// The skipped work, the reason, and the command that runs it, in one line.
+    package var explanation: String {
+        let (what, command) =
+            switch item.kind {
+            case .refresh: ("the refresh of '\(name)'", "podfs refresh \(ShellQuoting.quoted(name))")
+            case .sync: ("the exchange with \(name)", "podfs sync run")
+            case .upload: ("the upload of '\(name)'", "podfs resume upload:\(item.id)")
+            }
+        return "\(what) has crashed the daemon twice and is skipped for a day; \(command) runs it now"
     }
 }
