@@ -186,16 +186,6 @@ struct SocketServerTests {
         server.stop()
     }
 
-    @Test func framesSentAtOnceAreAllHandled() async throws {
-        let server = try serve()
-        let client = try RawClient(path)
-        client.send(bytes: (1...300).flatMap { Frame(kind: .command, number: $0, payload: [UInt8($0 % 256)]).bytes })
-        for number in 1...300 as ClosedRange<UInt32> {
-            #expect(try await client.next() == Frame(kind: .reply, number: number, payload: [UInt8(number % 256)]))
-        }
-        server.stop()
-    }
-
     // MARK: Disconnecting
 
     @Test func aDisconnectIsReportedOnce() async throws {
@@ -261,41 +251,6 @@ struct SocketServerTests {
 /// Behavior when the process has no descriptor left. The limit applies to the whole process, so the test runs in a
 /// process of its own: otherwise it would take away the descriptors of other tests' daemons.
 @Suite struct DescriptorShortageTests {
-    @Test func aClientThatCannotBeAcceptedIsDisconnectedAndTheNextIsServed() async {
-        await #expect(processExitsWith: .success) {
-            let directory = try TemporaryDirectory()
-            let path = directory.file("d.sock")
-            let server = try SocketServer(
-                path: path,
-                handler: SocketServer.Handler(
-                    connected: { _ in },
-                    received: { client, frame in client.send(Frame(kind: .reply, number: frame.number)) },
-                    disconnected: { _ in }))
-            server.start()
-            // The client's socket is created before the shortage begins. During the shortage the server can accept a
-            // connection only after it has closed its spare descriptor.
-            let client = try UnconnectedSocket(path)
-            var taken: [Int32] = []
-            while true {
-                let descriptor = dup(0)
-                guard descriptor >= 0 else { break }
-                taken.append(descriptor)
-            }
-            let connected = client.connect()
-            let end = client.readToEnd()
-            for descriptor in taken { close(descriptor) }
-            #expect(connected)
-            #expect(end)
-            let later = try #require(try DaemonConnection.connect(to: path))
-            #expect(try await later.exchange(.command, []).kind == .reply)
-            server.stop()
-        }
-    }
-}
-
-@Suite struct SpareDescriptorTests {
-    /// Another thread may take the spare descriptor as soon as the server has closed it. The test creates the server
-    /// without one.
     @Test func aServerThatCannotAcceptWaitsAndRetries() async {
         await #expect(processExitsWith: .success) {
             let directory = try TemporaryDirectory()
@@ -352,15 +307,5 @@ private struct UnconnectedSocket {
                 Glibc.connect(descriptor, $0, length) == 0
             }
         }
-    }
-
-    /// Waits until the peer has closed the connection, then closes the socket. Returns `false` if the peer sends bytes,
-    /// or does nothing for a minute.
-    func readToEnd() -> Bool {
-        defer { close(descriptor) }
-        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, 60_000) == 1 else { return false }
-        var byte: UInt8 = 0
-        return recv(descriptor, &byte, 1, 0) == 0
     }
 }

@@ -110,7 +110,7 @@ final class ArchiveMover: ServicePart {
             var step: ArchiveQueue.Step? = step
             while let current = step {
                 // The end of each step lets downloads use the space that it has freed.
-                await driver.underWay { queue.finish(await perform(current), at: uptime) }
+                await driver.underWay { queue.finish(current, await perform(current), at: uptime) }
                 await Task.yield()
                 step = queue.next(at: uptime)
             }
@@ -146,7 +146,7 @@ final class ArchiveMover: ServicePart {
             case .move: return try await move()
             case .complete(let show):
                 await sidecars.complete(show)
-                return .completed
+                return .done
             }
         } catch {
             log.error("the archive: \(error)")
@@ -161,15 +161,15 @@ final class ArchiveMover: ServicePart {
         guard let candidate = try nextCandidate() else {
             if busy.isEmpty, queue.refused.isEmpty { try library.record(archiveHindrance: nil) }
             defer { busy = [] }
-            return busy.isEmpty ? .emptied : .postponed
+            return busy.isEmpty ? .finished : .postponed
         }
         guard try !archive.isRead(candidate.episode) else {
             busy.insert(candidate.episode)
-            return .moved
+            return .done
         }
         guard let rendition = try library.rendition(of: candidate.episode), rendition.complete,
             rendition.archived == nil, let size = rendition.size, try isArchived(candidate.show)
-        else { return .moved }
+        else { return .done }
         let task = try showProgress(of: candidate)
         let before = progress?.received ?? 0
         let meter = FeedMeter { [weak self] received in
@@ -178,15 +178,15 @@ final class ArchiveMover: ServicePart {
         defer { meter.finish() }
         let path = ContentCache.path(of: rendition.file, in: FilePath(configuration.paths.cache)).string
         do {
-            let readers = driver.clients.waitingReaders
+            let clients = driver.clients
             let file = try await archive.store(
                 fileAt: path, size: size, sha256: rendition.sha256, of: candidate.episode,
-                begin: { readers.waitUntilQuiet(atMost: Self.longestYield) },
+                begin: { clients.waitForReaders(atMost: Self.longestYield) },
                 progress: { meter.advance(by: Int($0)) })
             show(before + size, of: task)
             if queue.refused.isEmpty { try library.record(archiveHindrance: nil) }
             await sidecars.add(to: file, of: candidate.episode)
-            return .moved
+            return .done
         } catch let error as ArchiveError {
             let hindrance = "\(candidate.path) is not archived: \(error)"
             log.warning("\(hindrance)")
@@ -230,9 +230,9 @@ final class ArchiveMover: ServicePart {
                 try archive.serve(file, as: episode)
             }
         }
-        if !files.isEmpty || skipped.isEmpty { return .reattached(isComplete: files.isEmpty) }
+        if !files.isEmpty || skipped.isEmpty { return files.isEmpty ? .finished : .done }
         skipped = []
-        return .reattachmentPostponed
+        return .postponed
     }
 
     // MARK: Progress

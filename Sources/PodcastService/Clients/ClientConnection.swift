@@ -24,16 +24,10 @@ final class ClientConnection: Sendable {
         var opens: [UInt32: EpisodeID] = [:]
         /// The outstanding opens and reads, by request number.
         var waits: [UInt32: Wait] = [:] {
-            didSet {
-                guard waits.count != counted else { return }
-                waitingReaders?.change(by: waits.count - counted)
-                counted = waits.count
-            }
+            didSet { if waits.isEmpty { lastWait = SystemClock.monotonic.now } }
         }
-        /// The number of `waits` that `waitingReaders` includes.
-        private var counted = 0
-        /// Counts the waits of all clients.
-        var waitingReaders: WaitingReaders?
+        /// The time, on `SystemClock.monotonic`, at which the last of `waits` ended.
+        private(set) var lastWait: Instant?
     }
 
     /// An outstanding open or read.
@@ -46,7 +40,6 @@ final class ClientConnection: Sendable {
     private static let lastID = Atomic<Int64>(0)
 
     let id = ClientID(ClientConnection.lastID.add(1, ordering: .relaxed).newValue)
-    let pid: pid_t
     let descriptor: Int32
     let state = Mutex(State())
     private let interestChanged: @Sendable (ClientConnection) -> Void
@@ -60,9 +53,8 @@ final class ClientConnection: Sendable {
     private static let largestBacklog = 256 << 20
 
     /// - Parameter interestChanged: called on any thread when `updateInterest` has to be called.
-    init(descriptor: Int32, pid: pid_t, interestChanged: @escaping @Sendable (ClientConnection) -> Void) {
+    init(descriptor: Int32, interestChanged: @escaping @Sendable (ClientConnection) -> Void) {
         self.descriptor = descriptor
-        self.pid = pid
         self.interestChanged = interestChanged
     }
 
@@ -116,20 +108,16 @@ final class ClientConnection: Sendable {
     }
 
     /// Counts a received command as outstanding.
-    func beginCommand() {
-        let isFull = state.withLock { state in
-            state.commands += 1
-            return state.commands == Self.mostCommands
-        }
-        if isFull { interestChanged(self) }
-    }
+    func beginCommand() { countCommands(by: 1, interestChangesAt: Self.mostCommands) }
 
     /// Counts a command as no longer outstanding, after its reply.
-    func endCommand() {
-        let hasRoom = state.withLock { state in
-            state.commands -= 1
-            return state.commands == Self.mostCommands - 1
+    func endCommand() { countCommands(by: -1, interestChangesAt: Self.mostCommands - 1) }
+
+    private func countCommands(by change: Int, interestChangesAt limit: Int) {
+        let isChanged = state.withLock { state in
+            state.commands += change
+            return state.commands == limit
         }
-        if hasRoom { interestChanged(self) }
+        if isChanged { interestChanged(self) }
     }
 }

@@ -20,24 +20,12 @@ enum SocketActivation {
         let descriptor = SD_LISTEN_FDS_START
         guard sd_is_socket_unix(descriptor, Int32(SOCK_STREAM.rawValue), 1, path, 0) > 0 else {
             throw SocketServer.Problem(
-                description: "the service manager listens at \(boundPath(descriptor) ?? "another kind of address"), "
-                    + "clients of this environment connect to \(path): correct ListenStream= of the socket unit")
+                description: "the service manager listens elsewhere, clients of this environment connect to \(path): "
+                    + "correct ListenStream= of the socket unit")
         }
         guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0 else {
             throw SocketServer.Problem(description: "fcntl: \(errnoText())")
         }
         return descriptor
-    }
-
-    /// Returns the path of a Unix socket; `nil` for other families and unnamed sockets.
-    private static func boundPath(_ descriptor: Int32) -> String? {
-        var address = sockaddr_un()
-        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
-        let result = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
-        }
-        guard result == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
-        let path = withUnsafeBytes(of: address.sun_path) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        return path.isEmpty ? nil : path
     }
 }

@@ -30,9 +30,6 @@ final class SocketServer: Sendable {
     private let stopper: Int32
     /// The socket that `stop` removes; `nil` for none.
     private let path: String?
-    /// A spare descriptor. When the process has no descriptors left, the server closes this one, so that it can accept
-    /// and close the pending connection. Otherwise epoll would report that connection forever.
-    private let spare: Mutex<Int32>
     private let handler: Handler
     /// The time after which a failed accept(2) is repeated.
     private static let acceptRetryMilliseconds: Int32 = 100
@@ -48,31 +45,23 @@ final class SocketServer: Sendable {
             throw Problem(description: "\(path) is too long for a socket: set XDG_RUNTIME_DIR to a shorter path")
         }
         let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-        let listener = socket(AF_UNIX, flags, 0)
-        guard listener >= 0 else { throw Problem(path: path, code: errno) }
+        self.init(listener: socket(AF_UNIX, flags, 0), path: path, handler: handler)
         unlink(path)
         let bound = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) }
         }
         guard bound == 0, chmod(path, 0o600) == 0, listen(listener, 128) == 0 else {
-            let problem = Problem(path: path, code: errno)
-            close(listener)
-            throw problem
+            throw Problem(description: "cannot listen at \(path): \(errnoText())")
         }
-        self.init(listener: listener, path: path, handler: handler)
     }
 
-    /// Serves a socket that is already listening. `stop` does not remove it.
-    convenience init(listener: Int32, handler: Handler) {
-        self.init(listener: listener, path: nil, handler: handler)
-    }
-
+    /// Serves a socket that is already listening.
+    ///
     /// - Parameter path: the socket that `stop` removes; `nil` for none.
-    private init(listener: Int32, path: String?, handler: Handler) {
+    init(listener: Int32, path: String? = nil, handler: Handler) {
         self.listener = listener
         poller = epoll_create1(Int32(EPOLL_CLOEXEC))
         stopper = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        spare = Mutex(Self.openSpare())
         self.path = path
         self.handler = handler
     }
@@ -81,14 +70,12 @@ final class SocketServer: Sendable {
         close(listener)
         close(poller)
         close(stopper)
-        close(spare.withLock { $0 })
     }
-
-    private static func openSpare() -> Int32 { open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
     /// Serves until `stop`, on a thread of its own.
     func start() {
-        watch(listener)
+        // Edge-triggered: a connection that cannot be accepted is not reported again and again.
+        watch(listener, EPOLLET.rawValue)
         watch(stopper)
         startThread("podfs-socket") { [self] in
             run()
@@ -103,8 +90,8 @@ final class SocketServer: Sendable {
         ended.wait()
     }
 
-    private func watch(_ descriptor: Int32) {
-        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(fd: descriptor))
+    private func watch(_ descriptor: Int32, _ flags: UInt32 = 0) {
+        var event = epoll_event(events: EPOLLIN.rawValue | flags, data: epoll_data_t(fd: descriptor))
         epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &event)
     }
 
@@ -113,18 +100,12 @@ final class SocketServer: Sendable {
         var events = [epoll_event](repeating: epoll_event(), count: 64)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
         defer { buffer.deallocate() }
-        var isListening = true
-        func acceptPending() {
-            let isAccepting = accept(into: &peers)
-            if isAccepting, !isListening { watch(listener) }
-            if !isAccepting, isListening { epoll_ctl(poller, EPOLL_CTL_DEL, listener, nil) }
-            isListening = isAccepting
-        }
+        var isAccepting = true
         while true {
-            let timeout = isListening ? -1 : Self.acceptRetryMilliseconds
+            let timeout = isAccepting ? -1 : Self.acceptRetryMilliseconds
             let count = retryingInterrupts { epoll_wait(poller, &events, Int32(events.count), timeout) }
             guard count >= 0 else { break }
-            if !isListening { acceptPending() }
+            if !isAccepting { isAccepting = accept(into: &peers) }
             for event in events.prefix(Int(count)) {
                 let descriptor = event.data.fd
                 if descriptor == stopper {
@@ -132,7 +113,7 @@ final class SocketServer: Sendable {
                     return
                 }
                 if descriptor == listener {
-                    acceptPending()
+                    isAccepting = accept(into: &peers)
                     continue
                 }
                 guard let client = peers[descriptor]?.client else { continue }
@@ -150,18 +131,14 @@ final class SocketServer: Sendable {
 
     /// Accepts all pending connections.
     ///
-    /// - Returns: `false` if the kernel lacks descriptors or memory for the next one. epoll would report it at once
-    ///   again, so `run` then polls the listener no longer, and retries after a pause.
+    /// - Returns: `false` if the kernel lacks descriptors or memory for the next one; `run` then retries after a pause.
     private func accept(into peers: inout [Int32: Peer]) -> Bool {
         while true {
             let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
             let descriptor = retryingInterrupts { clinux_accept(listener, flags) }
             if descriptor < 0 {
                 if errno == ECONNABORTED { continue }
-                var code = errno
-                if code == EMFILE || code == ENFILE { code = rejectPending() }
-                if code == 0 { continue }
-                return code == EAGAIN
+                return errno == EAGAIN
             }
             var uid: uid_t = 0
             var pid: pid_t = 0
@@ -169,28 +146,12 @@ final class SocketServer: Sendable {
                 close(descriptor)
                 continue
             }
-            let client = ClientConnection(descriptor: descriptor, pid: pid) { [weak self] client in
+            let client = ClientConnection(descriptor: descriptor) { [weak self] client in
                 if let self { client.updateInterest(in: poller) }
             }
             peers[descriptor] = Peer(client: client)
             watch(descriptor)
             handler.connected(client)
-        }
-    }
-
-    /// Accepts the next client with the spare descriptor and closes the connection, so that the client reads end of
-    /// file instead of waiting.
-    ///
-    /// - Returns: 0 if a client was accepted and its connection closed, otherwise the errno. Another thread may have
-    ///   taken the spare descriptor.
-    private func rejectPending() -> Int32 {
-        spare.withLock { spare in
-            close(spare)
-            let descriptor = clinux_accept(listener, Int32(SOCK_CLOEXEC.rawValue))
-            let code = descriptor >= 0 ? 0 : errno
-            if descriptor >= 0 { close(descriptor) }
-            spare = Self.openSpare()
-            return code
         }
     }
 
@@ -215,12 +176,5 @@ final class SocketServer: Sendable {
         client.state.withLock { $0.isClosed = true }
         shutdown(client.descriptor, Int32(SHUT_RDWR))
         handler.disconnected(client)
-    }
-}
-
-extension SocketServer.Problem {
-    /// - Parameter code: The errno of the call that failed.
-    fileprivate init(path: String, code: Int32) {
-        self.init(description: "cannot listen at \(path): \(errnoText(code))")
     }
 }

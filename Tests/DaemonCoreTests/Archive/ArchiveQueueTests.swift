@@ -15,12 +15,11 @@ struct ArchiveQueueTests {
         while let step = queue.next(at: now) {
             steps.append(step)
             switch step {
-            case .examine: queue.finish(.examined(state), at: now)
-            case .reattach: queue.finish(.reattached(isComplete: true), at: now)
+            case .examine: queue.finish(step, .examined(state), at: now)
+            case .reattach, .complete: queue.finish(step, .finished, at: now)
             case .move:
-                queue.finish(rest == 0 ? .emptied : .moved, at: now)
+                queue.finish(step, rest == 0 ? .finished : .done, at: now)
                 rest -= 1
-            case .complete: queue.finish(.completed, at: now)
             }
         }
         return steps
@@ -87,42 +86,33 @@ struct ArchiveQueueTests {
         #expect(queue.due != nil)
     }
 
-    @Test mutating func openFilesAreTriedAgainLater() {
+    /// Performs the steps before the first move.
+    private mutating func prepare() {
         queue.request()
         #expect(queue.next(at: now) == .examine)
-        queue.finish(.examined(.online), at: now)
+        queue.finish(.examine, .examined(.online), at: now)
         #expect(queue.next(at: now) == .reattach)
-        queue.finish(.reattached(isComplete: true), at: now)
+    }
+
+    @Test mutating func openFilesAreTriedAgainLater() {
+        prepare()
+        queue.finish(.reattach, .postponed, at: now)
         #expect(queue.next(at: now) == .move)
-        queue.finish(.postponed, at: now)
+        queue.finish(.move, .postponed, at: now)
         #expect(queue.next(at: now) == nil)
         #expect(queue.due == now + .seconds(30))
         now += .seconds(30)
-        #expect(run(files: 1) == [.move, .move])
-        #expect(queue.due == nil)
-    }
-
-    @Test mutating func filesThatAreOpenFromElsewhereAreServedAgainLater() {
-        #expect(queue.next(at: now) == .examine)
-        queue.finish(.examined(.online), at: now)
-        #expect(queue.next(at: now) == .reattach)
-        queue.finish(.reattachmentPostponed, at: now)
-        #expect(queue.next(at: now) == nil)
-        now += .seconds(30)
-        #expect(run() == [.reattach, .move])
+        #expect(run(files: 1) == [.reattach, .move, .move])
         #expect(queue.due == nil)
     }
 
     @Test mutating func aFullDiskPausesAndARefusedFileDoesNot() {
-        queue.request()
-        #expect(queue.next(at: now) == .examine)
-        queue.finish(.examined(.online), at: now)
-        #expect(queue.next(at: now) == .reattach)
-        queue.finish(.reattached(isComplete: true), at: now)
+        prepare()
+        queue.finish(.reattach, .finished, at: now)
         #expect(queue.next(at: now) == .move)
-        queue.finish(.refused(7), at: now)
+        queue.finish(.move, .refused(7), at: now)
         #expect(queue.next(at: now) == .move)
-        queue.finish(.failed, at: now)
+        queue.finish(.move, .failed, at: now)
         queue.request()
         #expect(queue.next(at: now) == nil)
         #expect(queue.due == now + .seconds(30))

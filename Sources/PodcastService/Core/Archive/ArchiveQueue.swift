@@ -20,20 +20,14 @@ struct ArchiveQueue: Sendable {
     /// The result of a step.
     enum Result: Sendable {
         case examined(ArchiveState)
-        /// Files are served again. `isComplete`: whether there are no more.
-        case reattached(isComplete: Bool)
-        /// Only files are left to serve again that programs have open from elsewhere.
-        case reattachmentPostponed
-        /// A file was moved, or need not be moved any more.
-        case moved
-        /// There is no file to move.
-        case emptied
-        /// Only files are left to move that programs have open.
+        /// The step is done; the same step may have more to do.
+        case done
+        /// The step has nothing more to do.
+        case finished
+        /// Only files are left that programs have open.
         case postponed
         /// One file could not be moved, for a reason that does not concern others.
         case refused(EpisodeID)
-        /// The files beside a show's archived episodes were added, as far as they could be fetched.
-        case completed
         /// No file can be moved now.
         case failed
     }
@@ -54,7 +48,6 @@ struct ArchiveQueue: Sendable {
     private var pauses = 0
     /// The time at which files are tried again that programs had open.
     private var retryAt: Instant?
-    private var isReattachmentPostponed = false
 
     /// The first pause after a failure of the folder, such as a full disk. Each further pause is twice as long.
     private static let firstPause = Duration.seconds(30)
@@ -82,24 +75,18 @@ struct ArchiveQueue: Sendable {
     }
 
     /// Records the result of a step.
-    mutating func finish(_ result: Result, at now: Instant) {
+    mutating func finish(_ step: Step, _ result: Result, at now: Instant) {
         switch result {
         case .examined(let found):
             mustExamine = false
             if found != state { mayReattach = true }
             state = found
             if found.writeProblem != nil { suspend(at: now) } else { (pausedUntil, pauses) = (nil, 0) }
-        case .reattached(let isComplete): mayReattach = !isComplete
-        case .reattachmentPostponed:
-            (mayReattach, isReattachmentPostponed) = (false, true)
-            retryAt = now + Self.firstPause
-        case .moved: pauses = 0
-        case .emptied: mayMove = false
-        case .postponed:
-            mayMove = false
-            retryAt = now + Self.firstPause
+        case .done: if step == .move { pauses = 0 }
+        case .finished, .postponed:
+            if step == .reattach { mayReattach = false } else if step == .move { mayMove = false }
+            if case .postponed = result { retryAt = now + Self.firstPause }
         case .refused(let episode): refused.insert(episode)
-        case .completed: break
         case .failed:
             mustExamine = true
             suspend(at: now)
@@ -122,8 +109,7 @@ struct ArchiveQueue: Sendable {
         }
         if let retryAt, retryAt <= now {
             self.retryAt = nil
-            mayMove = true
-            if isReattachmentPostponed { (mayReattach, isReattachmentPostponed) = (true, false) }
+            (mayMove, mayReattach) = (true, true)
         }
         // Files can be served from a read-only folder, although none can be added to it.
         if mustExamine { return pausedUntil == nil ? .examine : nil }
@@ -136,4 +122,43 @@ struct ArchiveQueue: Sendable {
     /// The time of the next step that depends on the clock; `nil` if there is none. A folder that is offline is
     /// examined again even if nothing waits for it: its files can be served then.
     var due: Instant? { [pausedUntil, retryAt].compactMap(\.self).min() }
+}
+
+/// The availability of the archive folder.
+enum ArchiveState: Sendable, Equatable {
+    /// The configuration names no folder.
+    case unset
+    /// Nobody has looked at the folder yet.
+    case unknown
+    case online
+    /// Files can be read, but none can be added: the reason as text.
+    case readOnly(String)
+    /// Files can neither be read nor added: the reason as text.
+    case offline(String)
+
+    /// The reason why files cannot be read; `nil` if they can.
+    var readProblem: String? {
+        if case .offline(let reason) = self { reason } else { nil }
+    }
+
+    /// The reason why files cannot be added; `nil` if they can.
+    var writeProblem: String? {
+        switch self {
+        case .unset: "there is no archive: set archive.folder in podfs.conf(5)"
+        case .unknown: "the archive folder has not been examined yet"
+        case .online: nil
+        case .readOnly(let reason), .offline(let reason): reason
+        }
+    }
+}
+
+/// The names in the archive folder that are not those of shows and episodes.
+enum ArchiveNames {
+    /// The file with the archive's id.
+    static let marker = ".podfs-archive"
+    /// The beginning of the names of unfinished files; the installation's id follows.
+    static let partial = ".podfs-partial-"
+
+    /// Returns the name for an unfinished file of an installation.
+    static func newPartial(_ owner: String) -> String { "\(partial)\(owner)-\(UInt64.random(in: 0 ... .max))" }
 }
