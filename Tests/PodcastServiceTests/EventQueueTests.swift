@@ -38,23 +38,6 @@ struct EventQueueTests {
         #expect(numbers(queue.drain()) == [5])
     }
 
-    @Test func eventsAreDeliveredAfterTheInterval() async throws {
-        let watching = watch()
-        defer { watching.cancel() }
-        queue.enqueue(.opened(1))
-        queue.enqueue(.opened(2))
-        queue.scheduleDelivery()
-        queue.enqueue(.opened(3))
-        queue.scheduleDelivery()
-        try await waitUntil { wakes.entries.count == 1 }
-        #expect(numbers(queue.drain()) == [1, 2, 3])
-        // The next event is delivered after another interval.
-        queue.enqueue(.opened(4))
-        queue.scheduleDelivery()
-        try await waitUntil { wakes.entries.count == 2 }
-        #expect(numbers(queue.drain()) == [4])
-    }
-
     @Test func theEngineTimesTheDelivery() async throws {
         let watching = watch()
         defer { watching.cancel() }
@@ -63,8 +46,6 @@ struct EventQueueTests {
         #expect(queue.scheduleDelivery(now: .seconds(2)) == .milliseconds(10))
         queue.enqueue(.opened(2))
         #expect(queue.scheduleDelivery(now: .milliseconds(2_004)) == .milliseconds(6))
-        // The engine's thread already times the delay, so a call from another thread starts no timer.
-        queue.scheduleDelivery()
         #expect(queue.scheduleDelivery(now: .milliseconds(2_009)) == .milliseconds(1))
         #expect(wakes.entries.isEmpty)
         #expect(queue.scheduleDelivery(now: .milliseconds(2_010)) == nil)
@@ -80,26 +61,13 @@ struct EventQueueTests {
         #expect(wakes.entries.count == 1)
     }
 
-    @Test func aMarkerDeliversAllEarlierEventsImmediately() async throws {
+    @Test(arguments: [EventQueue.Item.marker {}, .opened(9)])
+    func anUrgentItemDeliversAllEarlierOnesImmediately(item: EventQueue.Item) async throws {
         let watching = watch()
         defer { watching.cancel() }
         queue.enqueue(.opened(1))
-        queue.enqueue(.marker {})
+        queue.enqueue(item, isUrgent: item.isRecord ? true : nil)
         try await waitUntil { wakes.entries.count == 1 }
-        let items = queue.drain()
-        #expect(items.count == 2 && items[0].isRecord && !items[1].isRecord)
-    }
-
-    @Test func anEventAfterADrainIsDelivered() async throws {
-        let watching = watch()
-        defer { watching.cancel() }
-        queue.enqueue(.opened(1))
-        queue.scheduleDelivery()
-        #expect(numbers(queue.drain()) == [1])
-        // The interval may or may not be over when the next event arrives; the event is delivered in either case.
-        queue.enqueue(.opened(2))
-        queue.scheduleDelivery()
-        try await waitUntil { !wakes.entries.isEmpty }
-        #expect(numbers(queue.drain()) == [2])
+        #expect(queue.drain().count == 2)
     }
 }

@@ -11,21 +11,15 @@ internal import Transfers
 final class EventQueue: Sendable {
     enum Item: Sendable {
         case transfer(TransferEvent)
-        case connected(ClientID)
-        /// A client disconnected, with these episodes still open.
-        case disconnected(ClientID, opens: Set<EpisodeID>)
         /// A program has opened an episode.
         case opened(EpisodeID)
-        /// A program has closed an episode; the open may have been granted by an earlier daemon.
-        case closed(EpisodeID)
         /// Work to run after the preceding items.
-        case marker(@Sendable () -> Void)
+        case marker(@Sendable @ServiceActor () -> Void)
     }
 
     private struct State {
         var items: [Item] = []
-        var hasTimer = false
-        /// The time at which the engine's thread began to time the delay; `nil` if no delay is being timed there.
+        /// The time at which the engine's thread began to time the delay; `nil` if no delay is being timed.
         var delayStart: Instant?
         /// Whether the consumer has been woken for the queued items.
         var isWoken = false
@@ -45,37 +39,27 @@ final class EventQueue: Sendable {
     deinit { wake.finish() }
 
     /// Queues an item. An urgent item is delivered at once, together with the items before it. Any other item is
-    /// delivered after the delay that `scheduleDelivery` starts.
-    func enqueue(_ item: Item) {
-        let isUrgent = item.isUrgent
+    /// delivered after the delay, which the engine's thread times.
+    ///
+    /// - Parameter isUrgent: `nil` if the item determines it: items that are not only recorded are urgent.
+    func enqueue(_ item: Item, isUrgent: Bool? = nil) {
         let wakes = state.withLock { state in
             state.items.append(item)
-            guard isUrgent, !state.isWoken else { return false }
+            guard isUrgent ?? !item.isRecord, !state.isWoken else { return false }
             state.isWoken = true
             return true
         }
         if wakes { wake.yield() }
     }
 
-    /// Schedules delivery of the queued items. Call it after more urgent work, because setting a timer wakes another
-    /// thread.
-    func scheduleDelivery() {
-        let needsTimer = state.withLock { state in
-            guard !state.items.isEmpty, !state.isWoken, !state.hasTimer, state.delayStart == nil else { return false }
-            state.hasTimer = true
-            return true
-        }
-        if needsTimer { startTimer() }
-    }
-
-    /// Schedules delivery from the engine's thread, which times the delay itself: waking another thread would delay the
-    /// reader to which it has just replied.
+    /// Schedules delivery of the queued items. Called on the engine's thread, which times the delay itself: waking
+    /// another thread would delay the reader to which it has just replied.
     ///
     /// - Parameter now: the engine's time.
     /// - Returns: the time until the next call is due; `nil` if nothing is delayed.
     func scheduleDelivery(now: Instant) -> Duration? {
         let (pause, wakes) = state.withLock { state -> (Duration?, Bool) in
-            guard !state.items.isEmpty, !state.isWoken, !state.hasTimer else {
+            guard !state.items.isEmpty, !state.isWoken else {
                 state.delayStart = nil
                 return (nil, false)
             }
@@ -101,45 +85,25 @@ final class EventQueue: Sendable {
             return state.items
         }
     }
-
-    private func startTimer() {
-        Timers.after(Self.deliveryDelay) { [self] in
-            let wakes = state.withLock { state in
-                state.hasTimer = false
-                guard !state.items.isEmpty, !state.isWoken else { return false }
-                state.isWoken = true
-                return true
-            }
-            if wakes { wake.yield() }
-        }
-    }
 }
 
 extension EventQueue.Item {
-    /// Whether a client waits for the event, or the event affects more than the library.
-    var isUrgent: Bool { !isRecord }
-
-    /// Whether the event is only recorded in the library and broadcast.
+    /// Whether the event is only recorded in the library and broadcast. Otherwise a client waits for it, or it affects
+    /// more than the library.
     var isRecord: Bool {
         switch self {
-        case .opened: true
-        case .marker, .connected, .disconnected, .closed: false
-        case .transfer(let event):
-            switch event {
-            case .confirmed, .fileCreated, .progress, .completed: true
-            case .abandoned, .failed, .storageFull, .addressRefused, .upload: false
-            }
+        case .opened, .transfer(.confirmed), .transfer(.fileCreated), .transfer(.progress), .transfer(.completed): true
+        case .transfer, .marker: false
         }
     }
 
     /// Whether the write of this item is retried after a failure. The progress of an upload, or of a running or queued
-    /// download, is not retried: the next report supersedes it. Opens, and items that write no row, are not retried.
+    /// download, is not retried: the next report supersedes it. Neither are opens.
     var isRetried: Bool {
         switch self {
-        case .transfer(.progress(let snapshot)): snapshot.state != .running && snapshot.state != .queued
-        case .transfer(.upload(.progress)), .transfer(.storageFull), .transfer(.addressRefused): false
+        case .transfer(.progress(let snapshot)): !snapshot.state.isActive
+        case .transfer(.upload(.progress)), .opened, .marker: false
         case .transfer: true
-        case .opened, .closed, .marker, .connected, .disconnected: false
         }
     }
 

@@ -15,8 +15,8 @@ extension PodcastService {
         case .close: close(frame, from: client)
         case .opened:
             guard let episode = EpisodeID(payload: frame.payload) else { return }
-            driver.events.enqueue(.opened(episode))
-            driver.events.scheduleDelivery()
+            // The engine's thread, which times the delivery of other opens, may be asleep.
+            driver.events.enqueue(.opened(episode), isUrgent: true)
         case .hello: greet(frame, client)
         case .command:
             guard let command = WireJSON.decode(Command.self, frame.payload) else {
@@ -62,101 +62,83 @@ extension PodcastService {
         if let opened { engine.close(MediaID(opened)) }
     }
 
-    /// Registers a request, passes it to the engine, and handles the result.
+    /// Registers a request, passes it to the engine, and replies.
     ///
     /// - Parameters:
     ///   - isVerified: whether the cached file has already been verified completely. If it has to be, the request is
     ///     repeated afterwards, if the client still waits.
     ///   - start: calls the engine, and returns its identifier for the request.
     private nonisolated func request(
-        _ number: UInt32, _ episode: EpisodeID, for client: ClientConnection, isVerified: Bool = false,
-        start: @escaping @Sendable (@escaping TransferEngine.Answer) -> Int64, reply: @escaping TransferEngine.Answer
+        _ number: UInt32, _ episode: EpisodeID, for client: ClientConnection, isOpen: Bool, isVerified: Bool = false,
+        start: @escaping @Sendable (@escaping TransferEngine.Answer) -> Int64
     ) {
         // The result may arrive at once.
         if !isVerified { client.state.withLock { $0.waits[number] = ClientConnection.Wait(episode: episode) } }
         let requestID = start { [self] result in
-            guard case .failure(let error) = result, error.code == .unverified, !isVerified else {
-                return reply(result)
-            }
-            startTask { [self] in
-                await verifier.verify(episode)
-                guard client.state.withLock({ $0.waits[number] != nil && !$0.isClosed }) else { return }
-                request(number, episode, for: client, isVerified: true, start: start, reply: reply)
+            let reply = { @Sendable [self] in self.reply(result, number, isOpen ? episode : nil, to: client) }
+            switch result {
+            case .failure(let error) where error.code == .unverified && !isVerified:
+                startTask { [self] in
+                    await verifier.verify(episode)
+                    guard client.state.withLock({ $0.waits[number] != nil && !$0.isClosed }) else { return }
+                    request(number, episode, for: client, isOpen: isOpen, isVerified: true, start: start)
+                }
+            case .success(let grant) where !grant.isNewGeneration:
+                // Reply at once, because the grant contains everything that the client needs of what the preceding
+                // events will write to the library.
+                reply()
+            case .success, .failure:
+                // Reply after the preceding events are recorded, so that the client finds the reason of a failure and a
+                // new generation in the library. Without the generation, the file's name leads to the old inode, and
+                // the kernel serves the first bytes of the old generation from its cache.
+                driver.events.enqueue(.marker(reply))
             }
         }
         client.state.withLock { $0.waits[number]?.requestID = requestID }
     }
 
     private nonisolated func read(_ frame: Frame, from client: ClientConnection) {
-        let number = frame.number
         guard let read = ReadRequest(payload: frame.payload) else {
-            return client.send(Failure(message: "malformed read"), number: number)
+            return client.send(Failure(message: "malformed read"), number: frame.number)
         }
         if read.kind == .probe { recordProbe(of: read.episode) }
-        request(number, read.episode, for: client) { [self] reply in
+        request(frame.number, read.episode, for: client, isOpen: false) { [self] answer in
             engine.read(
                 MediaID(read.episode), range: read.range, generation: read.generation, as: read.kind,
-                takesHead: read.takesHead, load: driver.loader(read.episode), answer: reply)
-        } reply: { [self] result in
-            client.state.withLock { _ = $0.waits.removeValue(forKey: number) }
-            switch result {
-            case .success(let grant):
-                client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
-            case .failure(let error):
-                // Reply after the preceding events are recorded, so that the client can look up the reason for the
-                // failure. If the server's file has changed, a program that reopens it must also find the new
-                // generation in the library: otherwise the kernel serves the first bytes of the old generation from
-                // its cache, and the next read fails again.
-                driver.events.enqueue(.marker { client.send(error.failure, number: number) })
-            }
+                takesHead: read.takesHead, load: driver.loader(read.episode), answer: answer)
         }
     }
 
     private nonisolated func open(_ frame: Frame, from client: ClientConnection) {
-        let number = frame.number
         guard let open = OpenRequest(payload: frame.payload) else {
-            return client.send(Failure(message: "malformed open"), number: number)
+            return client.send(Failure(message: "malformed open"), number: frame.number)
         }
-        let episode = open.episode
-        if open.kind == .probe { recordProbe(of: episode) }
-        request(number, episode, for: client) { [self] reply in
-            engine.open(MediaID(episode), as: open.kind, load: driver.loader(episode), answer: reply)
-        } reply: { [self] result in
-            if case .success(let grant) = result, !grant.isNewGeneration {
-                // Reply at once, because the grant contains everything that the client needs of what the preceding
-                // events will write to the library.
-                replyToOpen(episode, result, number: number, to: client)
-            } else {
-                // Reply after the preceding events are recorded, because the file's name leads to a new inode only
-                // once the library has the new generation.
-                driver.events.enqueue(
-                    .marker { [weak self] in
-                        self?.replyToOpen(episode, result, number: number, to: client)
-                    })
+        if open.kind == .probe { recordProbe(of: open.episode) }
+        request(frame.number, open.episode, for: client, isOpen: true) { [self] answer in
+            engine.open(MediaID(open.episode), as: open.kind, load: driver.loader(open.episode)) { [self] result in
+                answer(result)
+                if case .success = result, open.kind == .player { driver.events.enqueue(.opened(open.episode)) }
             }
-            if case .success = result, open.kind == .player { driver.events.enqueue(.opened(episode)) }
         }
     }
 
-    private nonisolated func replyToOpen(
-        _ episode: EpisodeID, _ result: Result<ReadGrant, TransferError>, number: UInt32, to client: ClientConnection
+    /// Sends the result of a request, and records a granted open.
+    ///
+    /// - Parameter opening: the episode, if the request is an open.
+    private nonisolated func reply(
+        _ result: Result<ReadGrant, TransferError>, _ number: UInt32, _ opening: EpisodeID?, to client: ClientConnection
     ) {
+        let isWanted = client.state.withLock { state in
+            // No entry: the request was cancelled while its reply was queued, or the client has disconnected.
+            guard state.waits.removeValue(forKey: number) != nil, !state.isClosed else { return false }
+            if let opening, case .success = result { state.opens[number] = opening }
+            return true
+        }
         switch result {
-        case .success(let grant):
-            let isWanted = client.state.withLock { state in
-                // No entry: the open was cancelled while its reply was queued, or the client has disconnected.
-                guard state.waits.removeValue(forKey: number) != nil, !state.isClosed else { return false }
-                state.opens[number] = episode
-                return true
-            }
-            guard isWanted else {
-                engine.close(MediaID(episode))
-                return
-            }
+        case .success(let grant) where isWanted:
             client.send(Frame(kind: .grant, number: number, payload: Grant(grant).payload))
-        case .failure(let error):
-            client.state.withLock { $0.waits[number] = nil }
-            client.send(error.failure, number: number)
+        case .success: if let opening { engine.close(MediaID(opening)) }
+        case .failure(let error): client.send(error.failure, number: number)
         }
     }
 
@@ -172,7 +154,7 @@ extension PodcastService {
         }
         if wasOpen { engine.close(MediaID(episode)) }
         // Report the close even if an earlier daemon granted the open.
-        driver.events.enqueue(.closed(episode))
+        driver.events.enqueue(.marker { [weak self] in self?.closed([episode]) })
     }
 
     /// Cancels the requests of a disconnected client and closes its open episodes.
@@ -186,7 +168,12 @@ extension PodcastService {
         }
         for wait in waits.values { if let id = wait.requestID { engine.cancelWait(MediaID(wait.episode), id) } }
         for episode in opens.values { engine.close(MediaID(episode)) }
-        driver.events.enqueue(.disconnected(client.id, opens: Set(opens.values)))
+        driver.events.enqueue(
+            .marker { [weak self] in
+                self?.sync.clientDisconnected(client.id)
+                self?.driver.report(.disconnected(client.id))
+                self?.closed(Set(opens.values))
+            })
     }
 }
 

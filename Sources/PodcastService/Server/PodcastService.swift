@@ -135,7 +135,7 @@ final class PodcastService: ServicePart {
         SocketServer.Handler(
             connected: { [self] client in
                 driver.clients.add(client)
-                driver.events.enqueue(.connected(client.id))
+                driver.events.enqueue(.marker { [driver] in driver.report(.connected(client.id)) })
             },
             received: { [self] client, frame in receive(frame, from: client) },
             disconnected: { [self] client in
@@ -176,7 +176,7 @@ extension PodcastService {
     /// Starts a chore that is due.
     func perform(_ chore: Chore) {
         switch chore {
-        case .backUp: driver.startWork { [copies = refresher.copies] in await copies.backUp() }
+        case .backUp: refresher.copies.run()
         case .refresh: refresher.refreshDue()
         case .synchronize: sync.runIfDue()
         case .upload: uploads.beginPending()
@@ -192,17 +192,9 @@ extension PodcastService {
         }
     }
 
-    /// Handles a disconnected client that had these episodes open.
-    func clientDisconnected(_ client: ClientID, closing episodes: Set<EpisodeID>) {
-        sync.clientDisconnected(client)
-        driver.report(.disconnected(client))
+    /// Handles the close of episodes.
+    func closed(_ episodes: Set<EpisodeID>) {
         for episode in episodes { found.closed(episode) }
         if !episodes.isEmpty { mover.request() }
-    }
-
-    /// Handles the close of an episode.
-    func closed(_ episode: EpisodeID) {
-        found.closed(episode)
-        mover.request()
     }
 }

@@ -27,13 +27,10 @@ extension CoreDriver {
     func drainEvents() {
         let items = events.drain()
         var rest = items[...]
-        while !rest.isEmpty {
-            let records = rest.prefix(Self.largestBatch).prefix { $0.isRecord }
-            rest = rest.dropFirst(records.count)
-            // Check before each write, since an earlier write of this loop may have failed.
-            let writable = records.filter { !queueBehindUnwritten($0) }
-            if !writable.isEmpty { write(writable[...]) }
-            if let item = rest.popFirst(), !queueBehindUnwritten(item) { process(item) }
+        while let first = rest.first {
+            let group = first.isRecord ? rest.prefix(Self.largestBatch).prefix { $0.isRecord } : rest.prefix(1)
+            rest = rest.dropFirst(group.count)
+            if case .marker(let work) = first { work() } else { write(group.map { UnwrittenItem(item: $0) }) }
         }
         unacknowledged += items.count { if case .transfer = $0 { true } else { false } }
         // The engine retains downloads until their events are acknowledged. While an item is unwritten, acknowledge
@@ -43,46 +40,41 @@ extension CoreDriver {
         unacknowledged = 0
     }
 
-    /// Queues an item behind an unwritten one with the same subject, to preserve the order.
-    ///
-    /// - Returns: whether the item was queued; `false` if no unwritten item has its subject.
-    private func queueBehindUnwritten(_ item: EventQueue.Item, refusals: Int = 0) -> Bool {
-        guard !unwritten.isEmpty, let subject = item.subject else { return false }
-        guard unwritten.contains(where: { $0.item.subject == subject }) else { return false }
-        unwritten.append(UnwrittenItem(item: item, refusals: refusals))
-        return true
-    }
-
     /// Retries the items that could not be written, then drains the event queue.
     func writeAgain() {
         let items = unwritten
         unwritten = []
-        for one in items where !queueBehindUnwritten(one.item, refusals: one.refusals) {
-            write([one.item], refusals: one.refusals)
-        }
+        for item in items { write([item]) }
         report(.unwritten(unwritten.count))
         drainEvents()
     }
 
     /// Writes several items in one transaction. If that fails, writes each separately: a single item may be the cause,
     /// or there may be disk space for some of them. An item that fails by itself is added to `unwritten` if it
-    /// `isRetried`, unless the library has refused it `mostRefusals` times.
-    private func write(_ items: ArraySlice<EventQueue.Item>, refusals: Int = 0) {
+    /// `isRetried`, unless the library has refused it `mostRefusals` times. An item with the subject of an unwritten
+    /// one is queued behind it, to preserve the order.
+    private func write(_ items: [UnwrittenItem]) {
+        var writable: [UnwrittenItem] = []
+        for one in items {
+            let isBehind = unwritten.contains { $0.item.subject != nil && $0.item.subject == one.item.subject }
+            if isBehind { unwritten.append(one) } else { writable.append(one) }
+        }
+        guard var first = writable.first else { return }
         do {
-            if items.count == 1, case .transfer(.progress(let snapshot))? = items.first, isKnown(snapshot) {
-                try handle([.reported(snapshot)])
+            if writable.count == 1, let inputs = inputs(of: first.item) {
+                try handle(inputs)
             } else {
-                try change { batch in for item in items { try process(item, &batch) } }
+                try change { batch in for one in writable { try process(one.item, &batch) } }
             }
         } catch {
             log.error("\(error)")
-            guard items.count == 1, let item = items.first else {
-                for item in items where !queueBehindUnwritten(item) { write([item]) }
+            guard writable.count == 1 else {
+                for one in writable { write([one]) }
                 return
             }
-            guard item.isRetried else { return }
-            let one = UnwrittenItem(item: item, refusals: refusals + (Self.refusesItem(error) ? 1 : 0))
-            if one.refusals >= Self.mostRefusals { setAside(item) } else { unwritten.append(one) }
+            guard first.item.isRetried else { return }
+            if Self.refusesItem(error) { first.refusals += 1 }
+            if first.refusals >= Self.mostRefusals { setAside(first.item) } else { unwritten.append(first) }
             report(.unwritten(unwritten.count))
         }
     }
@@ -105,44 +97,35 @@ extension CoreDriver {
         }
     }
 
-    /// Returns whether a progress report can be handled without creating a task.
-    private func isKnown(_ snapshot: DownloadSnapshot) -> Bool {
-        !snapshot.isTask || core.tasks.downloads[snapshot.key] != nil
-    }
-
-    /// Handles an item that is not part of a transaction with others.
-    private func process(_ item: EventQueue.Item) {
+    /// Returns the inputs of an item that needs no transaction of its own; `nil` for other items.
+    private func inputs(of item: EventQueue.Item) -> [Input]? {
         switch item {
+        case .transfer(.progress(let snapshot)):
+            return !snapshot.isTask || core.tasks.downloads[snapshot.key] != nil ? [.reported(snapshot)] : nil
         case .transfer(.storageFull(_, let error)):
             log.warning("\(error.message)")
-            let free = (try? DiskSpace(at: FilePath(configuration.paths.cache)))?.free ?? 0
-            report(.writeFailed(free: free))
-        case .transfer(.addressRefused(let key, _)): service?.refresher.renewAddress(of: key.episode)
-        case .transfer, .opened: write([item])
-        case .marker(let work): work()
-        case .connected(let client): report(.connected(client))
-        case .disconnected(let client, let episodes): service?.clientDisconnected(client, closing: episodes)
-        case .closed(let episode): service?.closed(episode)
+            return [.writeFailed(free: (try? DiskSpace(at: FilePath(configuration.paths.cache)))?.free ?? 0)]
+        case .transfer(.addressRefused(let key, _)):
+            service?.refresher.renewAddress(of: key.episode)
+            return []
+        case .transfer, .opened, .marker: return nil
         }
     }
 
     /// Handles an item of a batch. An event of a row that was removed meanwhile is dropped: it could never be written,
     /// and would prevent the acknowledgement of all later events.
     private func process(_ item: EventQueue.Item, _ batch: inout Batch) throws {
-        switch item {
-        case .opened(let episode): try opened(episode, &batch)
-        case .transfer(let event):
-            do {
-                try process(event, &batch)
-            } catch LibraryError.noSuchEpisode(let id) {
-                log.debug("episode \(id) was removed while an event of it was pending")
-            } catch LibraryError.noSuchRendition(let id, let generation) {
-                log.debug("generation \(generation) of episode \(id) was removed while an event of it was pending")
-            } catch LibraryError.noSuchDownload(let id) {
-                log.debug("download \(id) was removed while an event of it was pending")
-                if case .medium(let key)? = item.subject { try batch.handle(.ended(key)) }
+        do {
+            switch item {
+            case .opened(let episode): try opened(episode, &batch)
+            case .transfer(let event): try process(event, &batch)
+            case .marker: break
             }
-        case .marker, .connected, .disconnected, .closed: break
+        } catch LibraryError.noSuchDownload(let id) {
+            log.debug("download \(id) was removed while an event of it was pending")
+            if case .medium(let key)? = item.subject { try batch.handle(.ended(key)) }
+        } catch LibraryError.noSuchEpisode, LibraryError.noSuchRendition {
+            log.debug("its row was removed while an event was pending: \(item)")
         }
     }
 
@@ -180,7 +163,7 @@ extension CoreDriver {
             batch.whenWritten { [service] in service?.chapters.start() }
         case .failed(let key, let error): try batch.handle(.failed(key, error))
         case .upload(let event): try service?.uploads.process(event, &batch)
-        // `process(_:)` handles these outside a transaction.
+        // `inputs(of:)` handles these.
         case .storageFull, .addressRefused: break
         }
     }
@@ -201,11 +184,7 @@ extension CoreDriver {
         try batch.handle(.opened(MediaID(episode)))
         let now = batch.moment.uptime
         if let last = lastOpens[episode], now - last < Self.openRecordInterval { return }
-        do {
-            try library.recordOpening(of: episode, now: batch.moment.seconds)
-        } catch LibraryError.noSuchEpisode {
-            // The episode has just been removed.
-        }
+        try library.recordOpening(of: episode, now: batch.moment.seconds)
         batch.whenWritten { [self] in
             if lastOpens.count > 10_000 { lastOpens = [:] }
             lastOpens[episode] = now
@@ -240,10 +219,12 @@ extension CoreDriver {
 
     /// Returns the opens that wait for failing servers, as queued tasks with number 0.
     func waitingOpens() -> [TaskInfo] {
-        core.waitingOpens(at: moment).compactMap { info in
-            guard let facts = info.episode.flatMap(facts(of:)) else { return nil }
-            var info = info
-            (info.path, info.estimate) = facts
+        core.tasks.openings.sorted { $0.key < $1.key }.compactMap { media, opening in
+            guard let facts = facts(of: media.episode) else { return nil }
+            var info = TaskInfo(
+                id: 0, kind: .download, path: facts.path, episode: media.episode, state: .queued,
+                error: opening.error, started: now())
+            (info.estimate, info.nextTry) = (facts.estimate, opening.nextTry?.seconds)
             return info
         }
     }

@@ -48,16 +48,6 @@ package enum Keep: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// A number unique to the value, stored to detect a change.
-    var code: Int64 {
-        switch self {
-        case .all: -1
-        case .listed: -2
-        case .episodes(let count): Int64(count) * 2
-        case .days(let count): Int64(count) * 2 + 1
-        }
-    }
-
     /// The spelling used in settings.
     package var description: String {
         switch self {

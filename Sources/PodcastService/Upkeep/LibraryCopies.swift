@@ -3,70 +3,102 @@ internal import Foundation
 internal import Glibc
 internal import Logging
 internal import Platform
-internal import PodcastFeed
-internal import PodcastLibrary
-internal import PodcastProtocol
+package import PodcastFeed
+package import PodcastLibrary
+package import PodcastProtocol
+internal import SystemPackage
+internal import Transfers
 
 /// The copies from which a lost library is restored: its backup and the subscription list.
 @ServiceActor
 final class LibraryCopies: ServicePart {
     nonisolated let driver: CoreDriver
-    private var schedule: BackupSchedule
-    /// Whether the subscriptions have changed since the subscription list was last written.
-    private var isDue = false
-    /// The task that writes the list.
-    private var writer: Task<Void, Never>?
+    // Due times by the clock that never goes back, so that a set clock postpones nothing.
+    /// The time at which the subscription list is written; `nil` if it has not changed.
+    private var listDue: Instant?
+    /// The time of the next backup.
+    private var backupDue: Instant
+    /// Whether the subscriptions have changed since the last backup.
+    private var isChanged = false
+    /// Whether there was no backup at the start, or one dated in the future, and none has been tried since.
+    private var lacksBackup = false
+    /// The task that writes what is due.
+    private var running: Task<Void, Never>?
+
+    /// Delay of the list after a change, because an import changes the subscriptions many times a second.
+    private static let listDelay = Duration.seconds(1)
+    /// Interval between two attempts while the list cannot be written, for example because the disk is full.
+    private static let retryDelay = Duration.seconds(60)
+    /// Maximum age of the backup. A failed attempt is retried only after this time, too.
+    private static let interval = Duration.seconds(86_400)
+    /// Delay of a backup after a change of the subscriptions, so that ten subscriptions in a row cause one backup. The
+    /// same delay applies after the start if there is no backup.
+    static let backupDelay = Duration.seconds(60)
 
     init(_ driver: CoreDriver) {
         self.driver = driver
-        schedule = BackupSchedule(started: driver.context.configuration.wallClock())
+        backupDue = SystemClock.boottime.now + Self.backupDelay
+        var status = stat()
+        let hasBackup = stat(configuration.paths.libraryBackup, &status) == 0 && status.st_size > 0
+        let age = moment.wall - WallTime.seconds(status.st_mtim.tv_sec)
+        lacksBackup = !hasBackup || age < .zero
+        if !lacksBackup { backupDue = uptime + max(.zero, Self.interval - age) }
     }
 
     /// Schedules a backup and a new copy of the subscription list after a change of the subscriptions.
     func subscriptionsChanged() {
+        if !isChanged {
+            isChanged = true
+            backupDue = min(backupDue, uptime + Self.backupDelay)
+        }
         copySubscriptions()
-        if schedule.subscriptionsChanged(now: moment.wall) { driver.report(.rescheduled) }
     }
-
-    // MARK: The subscription list
 
     /// Schedules a new copy of the subscription list.
     func copySubscriptions() {
-        isDue = true
-        guard writer == nil else { return }
-        writer = startTask { [weak self] in
-            while let self, isDue, !Task.isCancelled {
-                let isWritten = await writeSubscriptionsCopy()
-                await Timers.sleep(for: isWritten ? SubscriptionsCopy.pause : SubscriptionsCopy.retryPause)
+        if listDue != nil { return }
+        listDue = uptime + Self.listDelay
+        driver.report(.rescheduled)
+    }
+
+    /// The time at which the list or a backup is due; `nil` if there is nothing to copy.
+    var next: WallTime? {
+        if running != nil { return nil }
+        let due = [listDue, isChanged || hasShows ? backupDue : nil].compactMap(\.self).min()
+        return due.map { moment.wall + ($0 - uptime) }
+    }
+
+    private var hasShows: Bool { (try? library.hasSubscriptions()) ?? false }
+
+    /// Writes what is due.
+    func run() {
+        guard running == nil else { return }
+        running = startTask { [self] in
+            await driver.underWay {
+                if let listDue, listDue <= uptime { await writeList() }
+                if backupDue <= uptime { await backUp() }
             }
-            self?.writer = nil
+            running = nil
+            driver.report(.rescheduled)
         }
     }
 
-    /// Writes a pending copy before the daemon exits.
-    private func finishWriting() async {
-        // During the wait, a change of the subscriptions may start another writer.
-        while let writer {
-            writer.cancel()
-            await writer.value
-        }
-        while isDue, await writeSubscriptionsCopy() {}
+    /// Writes a pending copy of the subscription list and makes a pending backup, before the daemon exits.
+    func finish() async {
+        await running?.value
+        if listDue != nil { await writeList() }
+        if isChanged || lacksBackup && hasShows { await backUp() }
     }
 
-    /// Writes the list.
-    ///
-    /// - Returns: `false` if that fails: it is still due.
-    private func writeSubscriptionsCopy() async -> Bool {
-        isDue = false
+    private func writeList() async {
+        listDue = nil
         do {
             let document = SubscriptionsCopy.document(try library.subscriptions(), credentials)
             let problem = try await Self.replace(configuration.paths.subscriptionsCopy, with: document, now: now())
             if let problem { log.error("\(problem)") }
-            return true
         } catch {
-            isDue = true
+            listDue = uptime + Self.retryDelay
             log.error("the list of the subscriptions was not copied: \(error)")
-            return false
         }
     }
 
@@ -97,30 +129,11 @@ final class LibraryCopies: ServicePart {
         }
     }
 
-    // MARK: The backup
-
-    /// The time at which the next backup is due; `nil` if there is nothing to back up.
-    var next: WallTime? { schedule.next(backup: backupMoment, hasShows: hasShows, now: moment.wall) }
-
-    /// The time at which the current backup was made; `nil` if there is none.
-    private var backupMoment: WallTime? {
-        var status = stat()
-        guard stat(configuration.paths.libraryBackup, &status) == 0, status.st_size > 0 else { return nil }
-        return .seconds(status.st_mtim.tv_sec)
-    }
-
-    private var hasShows: Bool { (try? library.hasSubscriptions()) ?? false }
-
-    /// Writes a pending copy of the subscription list and makes a pending backup, before the daemon exits.
-    func finish() async {
-        await finishWriting()
-        if schedule.isDueAtEnd(backup: backupMoment, hasShows: hasShows, now: moment.wall) { await backUp() }
-    }
-
     /// Checks the library and copies it. Runs outside the actor, because a large library takes seconds. A damaged
     /// library never replaces the last good backup.
     func backUp() async {
-        schedule.begin(now: moment.wall)
+        (isChanged, lacksBackup) = (false, false)
+        backupDue = uptime + Self.interval
         let library = library
         let path = configuration.paths.libraryBackup
         let problem: String? = await withCheckedContinuation { continuation in
@@ -152,67 +165,46 @@ extension LibraryRecovery {
     }
 }
 
-/// The schedule of library backups. Pure: the caller supplies the clock and the time of the current backup.
-///
-/// If there is no backup, or it is dated in the future because the clock was set back, the next one is due shortly
-/// after the start.
-struct BackupSchedule: Sendable, Equatable {
-    /// Maximum age of the backup.
-    static let interval = Duration.seconds(86_400)
-    /// Delay of a backup after a change of the subscriptions, so that ten subscriptions in a row cause one backup. The
-    /// same delay applies after the start if there is no backup.
-    static let delay = Duration.seconds(60)
-
-    /// The time at which the daemon started.
-    private let started: WallTime
-    /// The time of the last attempt at a backup, successful or not.
-    private var lastTry: WallTime?
-    /// The time at which the backup for a changed subscription list is due.
-    private var changeDue: WallTime?
-
-    init(started: WallTime) { self.started = started }
-
-    /// Records a change of the subscriptions.
-    ///
-    /// - Returns: whether the next backup may now be due earlier; `false` if an earlier change has already scheduled
-    ///   one, which is not postponed.
-    mutating func subscriptionsChanged(now: WallTime) -> Bool {
-        guard changeDue == nil else { return false }
-        changeDue = now + Self.delay
-        return true
+/// The copy of the subscription list beside the library, from which a lost library is restored. The format is OPML,
+/// which other podcast apps can import. The feed URLs contain the shows' credentials.
+package enum SubscriptionsCopy {
+    /// Returns the list as an OPML document.
+    package static func document(_ subscriptions: [Subscription], _ credentials: CredentialStore<ShowID>) -> [UInt8] {
+        OPML.document(
+            title: "podfs subscriptions",
+            subscriptions: subscriptions.lazy.map { $0.outline(url: credentials.address(of: $0).whole) })
     }
 
-    /// Records that a backup begins.
-    mutating func begin(now: WallTime) {
-        lastTry = now
-        changeDue = nil
+    /// The reason, in one line, why a copy cannot be read or is not a list of subscriptions.
+    package struct Problem: Error, CustomStringConvertible {
+        package let description: String
     }
 
-    /// Returns when the next backup is due; `nil` if the library has no shows, there is no backup, and no change of the
-    /// subscriptions is waiting for one.
-    ///
-    /// - Parameters:
-    ///   - backup: when the current backup was made; `nil` if there is none.
-    ///   - hasShows: whether the library contains anything worth backing up.
-    func next(backup: WallTime?, hasShows: Bool, now: WallTime) -> WallTime? {
-        // A change recorded before the clock was set back is due after at most one delay from now.
-        let change = changeDue.map { min($0, now + Self.delay) }
-        // A failed attempt is retried only after the full interval.
-        let tried = lastTry.flatMap { $0 <= now ? $0 : nil }
-        var regular: WallTime?
-        if let backup, backup <= now {
-            regular = max(backup, tried ?? backup) + Self.interval
-        } else if hasShows {
-            regular = tried.map { $0 + Self.interval } ?? min(started, now) + Self.delay
+    /// Returns the subscriptions in a copy; empty if there is no file.
+    package static func read(_ path: String) throws(Problem) -> [OPML.Subscription] {
+        let bytes: [UInt8]
+        do throws(Errno) {
+            bytes = try readFile(path)
+        } catch {
+            // A folder at the path has no subscriptions that could be lost, so it counts as no file.
+            if error == .noSuchFileOrDirectory || error == .isDirectory { return [] }
+            throw Problem(description: "\(path) cannot be read: \(error.description)")
         }
-        return [change, regular].compactMap(\.self).min()
+        do {
+            return try OPML.parse(bytes).subscriptions
+        } catch {
+            throw Problem(description: "\(path) is damaged: \(error)")
+        }
     }
+}
 
-    /// Returns whether the daemon makes a backup before it exits: after changes, and if there is no backup.
-    func isDueAtEnd(backup: WallTime?, hasShows: Bool, now: WallTime) -> Bool {
-        if changeDue != nil { return true }
-        guard hasShows else { return false }
-        // An attempt that failed since the start is not repeated at exit.
-        return (backup.map { $0 > now } ?? true) && lastTry == nil
-    }
+/// Returns the content of a file.
+///
+/// - Throws: The error of open(2) or read(2).
+func readFile(_ path: String) throws(Errno) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+    defer { close(descriptor) }
+    guard let bytes = readAll(descriptor) else { throw Errno(rawValue: errno) }
+    return bytes
 }

@@ -1,4 +1,5 @@
 internal import Logging
+internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Transfers
@@ -100,7 +101,7 @@ final class Tidier: ServicePart {
     /// Restores removed episodes when the daemon starts, if the configuration's `keep` has changed and now retains
     /// them.
     func restoreKeptEpisodes() throws {
-        let code = configuration.keep.code
+        let code = Int64(bitPattern: FNV1a.hash64(configuration.keep.description.utf8))
         guard try library.recordedKeep() != code else { return }
         for podcast in try library.podcastsWithBuriedEpisodes() {
             let keep = settings(of: podcast).keep ?? configuration.keep
