@@ -116,19 +116,14 @@ extension CoreSimulation {
     }
 
     mutating func plan(_ evicted: inout [Input]) -> StoragePlan {
-        var snapshot = StorageSnapshot(
+        let snapshot = StorageSnapshot(
             used: Int64(cached.count) * Self.size + transfers.values.reduce(0) { $0 + $1.received },
             diskTotal: 10_000, diskFree: diskFree, transfers: core.tasks.storageTransfers(open: []),
             files: cached.sorted().map { StorageFile(id: "\($0)", bytes: Self.size, lastUse: .seconds(0)) })
-        var plan = core.space.policy.plan(for: snapshot)
-        while !plan.evictions.isEmpty {
-            for media in cached.sorted() where plan.evictions.contains("\(media)") {
-                cached.remove(media)
-                evicted.append(.evicted(media))
-            }
-            snapshot.remove(plan.evictions)
-            plan = core.space.policy.plan(for: snapshot)
-        }
+        let plan = core.space.plan(for: snapshot)
+        let files = cached.filter { plan.evictions.contains("\($0)") }
+        cached.subtract(files)
+        evicted = files.sorted().map { .evicted($0) }
         return plan
     }
 

@@ -259,7 +259,7 @@ struct CoreSimulation {
         try check(commands.isEmpty && !isFetching, "it leaves although something is under way")
         try check(facts.isEmpty || !hasFailedFacts, "it leaves although something is not written")
         for (id, row) in rows where !row.isSuspended && !row.hasFailed {
-            let isHeld = core.tasks.holds.isHeld(row.media)
+            let isHeld = core.tasks.held.contains(row.media)
             let waits = core.space.waiting[row.media] != nil
             let state = core.tasks.downloads[row.media]?.snapshot.state
             try check(

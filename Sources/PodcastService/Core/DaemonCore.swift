@@ -9,7 +9,7 @@ internal import Transfers
 /// Otherwise it adopts the copy and calls `finishBatch`, which returns the effects that depend on all inputs.
 struct DaemonCore: Sendable {
     private(set) var tasks = TaskRegistry()
-    private(set) var space: SpaceKeeper
+    private(set) var space: StoragePolicy
     private var upkeep: UpkeepPlanner
     private var clients: Set<ClientID> = []
     /// The number of commands, sync exchanges and other jobs that are running. While it is above 0, the daemon is not
@@ -31,7 +31,7 @@ struct DaemonCore: Sendable {
     ///   - conditionLifetime: the age at which a reading of the network and power conditions is repeated.
     init(limits: StorageLimits, idleExit: Duration, conditionLifetime: Duration = .seconds(60)) {
         conditions = ConditionGate(lifetime: conditionLifetime)
-        space = SpaceKeeper(limits: limits)
+        space = StoragePolicy(limits: limits)
         upkeep = UpkeepPlanner(idleExit: idleExit)
     }
 
@@ -46,7 +46,7 @@ struct DaemonCore: Sendable {
 
     /// Whether no client is connected, nothing is running or waits to be written, and no task could proceed.
     var isIdle: Bool {
-        clients.isEmpty && underWay == 0 && !isFetching && unwritten == 0 && tasks.fetches.isEmpty
+        clients.isEmpty && underWay == 0 && !isFetching && unwritten == 0
             && !tasks.hasRunnable(waiting: space.waiting)
     }
 
@@ -55,19 +55,7 @@ struct DaemonCore: Sendable {
     /// - Parameter others: tasks that the core does not know. These are feed fetches for which it has not received
     ///   `fetchAdopted`.
     func list(_ others: [TaskInfo] = []) -> [TaskInfo] {
-        let downloads = tasks.downloads.values.map(info(of:))
-        return (downloads + tasks.uploads.values.map(\.info) + tasks.fetches.values + others).sorted { $0.id < $1.id }
-    }
-
-    /// Returns the episodes whose open(2) waits for a failing server, each as a queued task with number 0 and an empty
-    /// path.
-    func waitingOpens(at now: Moment) -> [TaskInfo] {
-        tasks.openings.sorted { $0.key < $1.key }.map { media, opening in
-            var info = TaskInfo(
-                id: 0, episode: media.episode, state: .queued, error: opening.error, started: now.seconds)
-            info.nextTry = opening.nextTry?.seconds
-            return info
-        }
+        (tasks.downloads.values.map(info(of:)) + tasks.others.values + others).sorted { $0.id < $1.id }
     }
 
     func info(of media: MediaID) -> TaskInfo? { tasks.downloads[media].map(info(of:)) }
@@ -108,7 +96,7 @@ struct DaemonCore: Sendable {
             upkeep.reschedule()
             outcome.effects.append(.workEnded)
         case .openedSession(let client, let configuration): tasks.open(client, configuration)
-        case .created(let media, let client): tasks.create(media, by: client, at: now)
+        case .created(let media, let client): tasks.create(media, by: client)
         case .begun(let media, let client): tasks.begin(media, by: client)
         case .cancelled(let media, let client): tasks.forget(media, by: client)
         case .held(let media, let client): tasks.hold(media, by: client)
@@ -124,24 +112,20 @@ struct DaemonCore: Sendable {
         case .ended(let media): tasks.remove(media, at: now, &outcome)
         case .cleared(let media): tasks.clear(media, at: now, &outcome)
         case .renamed(let media, let path): tasks.rename(media, to: path, at: now, &outcome)
-        case .uploadRegistered(let upload): tasks.register(upload, at: now, &outcome)
-        case .uploadRecorded(let id, let bytes): tasks.record(id, bytesOnServer: bytes)
-        case .uploadReported(let snapshot): tasks.report(snapshot, at: now, &outcome)
-        case .uploadCompleted(let id, let size): tasks.complete(id, size: size, at: now, &outcome)
-        case .uploadFailed(let id, let error): tasks.fail(id, error, at: now, &outcome)
-        case .uploadCancelled(let id): tasks.cancel(id, at: now, &outcome)
-        case .fetchBegan(let fetch): tasks.begin(fetch, at: now, &outcome)
+        case .updated(let task): tasks.update(task, at: now, &outcome)
         case .fetchAdopted(let fetch): tasks.adopt(fetch)
         case .fetchProgressed(let id, let received, let expected):
             tasks.progress(id, received: received, expected: expected, at: now, &outcome)
-        case .fetchFinished(let id): tasks.finishFetch(id, at: now, &outcome)
-        case .fetchReported(let fetch, let state): tasks.report(fetch, state, at: now, &outcome)
+        case .taskEnded(let id, let state): tasks.end(id, state, at: now, &outcome)
+        case .uploadFailed(let id, let error): tasks.fail(id, error, at: now, &outcome)
+        case .fetchReported(let fetch):
+            outcome.effects.append(.broadcast(tasks.event(.state(fetch), at: now)))
         case .opened(let media):
             // A reader's download must not wait for space.
             if tasks.downloads[media] != nil { reassessSpace() }
         case .closed(let media):
             // Its download may now have to wait for space, or its file may be evicted.
-            guard tasks.downloads[media] != nil || space.policy.isBlocked || space.exceedsLimits else { return }
+            guard tasks.downloads[media] != nil || space.isBlocked || space.adopted.exceedsLimits else { return }
             outcome.changesDemand = true
             // Assess again later: when the close is reported, the reader's lease (its lock on the cache file) may still
             // protect the file from eviction.
@@ -156,7 +140,7 @@ struct DaemonCore: Sendable {
         case .planned(let plan):
             isPlanning = false
             if let plan { outcome.effects += space.adopt(plan) }
-            if space.policy.isBlocked { upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval) }
+            if space.isBlocked { upkeep.set(.assessSpace, due: now.wall + UpkeepPlanner.spaceInterval) }
         case .changedEpisode(let id, let formerName): change(id, formerName, at: now)
         case .listened(let id, let path, let listening):
             outcome.effects.append(.broadcast(tasks.event(.listening(id, path: path, listening), at: now)))
@@ -212,7 +196,7 @@ struct DaemonCore: Sendable {
         let dependsOnConditions =
             clients.isEmpty || tasks.hasDiscretionary || upkeep.isDue(.fetchCovers, at: now)
         if dependsOnConditions { effects += conditions.demand(at: now) }
-        let isShort = space.policy.isBlocked || space.exceedsLimits
+        let isShort = space.isBlocked || space.adopted.exceedsLimits
         space.arrived(batch.newBytes)
         if batch.changesDemand || batch.changesShares && isShort {
             isPlanning = true
@@ -221,10 +205,10 @@ struct DaemonCore: Sendable {
             effects.append(.assessSpace(isProgress: true))
         }
         // Downloads are started when it is known which of them have space.
-        if !isPlanning { effects += tasks.drainOrders(rejected: space.rejected) }
+        if !isPlanning { effects += tasks.drainOrders(rejected: space.adopted.failures) }
         let state = UpkeepPlanner.State(
-            isIdle: isIdle, isBusy: underWay > 0 || isFetching,
-            conditionsDue: dependsOnConditions ? conditions.deadline : nil, allowsDiscretionary: conditions.allows)
+            isIdle: isIdle, conditionsDue: dependsOnConditions ? conditions.deadline : nil,
+            allowsDiscretionary: conditions.allows)
         for effect in upkeep.plan(state, at: now) {
             if effect == .perform(.assessSpace) {
                 isPlanning = true
@@ -237,7 +221,7 @@ struct DaemonCore: Sendable {
     }
 
     /// Requests a new assessment of the space if a download waits for space, or all writes are stopped.
-    private mutating func reassessSpace() { if space.policy.isBlocked { outcome.changesDemand = true } }
+    private mutating func reassessSpace() { if space.isBlocked { outcome.changesDemand = true } }
 }
 
 /// A moment on both of the daemon's clocks.

@@ -40,23 +40,17 @@ enum Input: Sendable {
     case cleared(MediaID)
     case renamed(MediaID, path: String)
 
-    // Uploads.
-    case uploadRegistered(RegisteredUpload)
-    /// The number of bytes on the server was recorded in the library.
-    case uploadRecorded(TaskID, bytesOnServer: Int64)
-    case uploadReported(UploadSnapshot)
-    case uploadCompleted(TaskID, size: Int64)
-    case uploadFailed(TaskID, TransferError)
-    case uploadCancelled(TaskID)
-
-    // Fetches for the library: feeds, searches, assets.
-    case fetchBegan(TaskInfo)
-    /// A running fetch whose start was already broadcast; it is a task until `fetchFinished`.
+    // Uploads, and fetches for the library: feeds, searches, assets.
+    /// A new task, or the present state of a known one.
+    case updated(TaskInfo)
+    /// A running fetch whose start was already broadcast; it is a task until `taskEnded`.
     case fetchAdopted(TaskInfo)
     case fetchProgressed(TaskID, received: Int64, expected: Int64?)
-    case fetchFinished(TaskID)
+    /// A fetch has finished (`remote`), or an upload was completed or cancelled.
+    case taskEnded(TaskID, TaskState)
+    case uploadFailed(TaskID, TransferError)
     /// A fetch's state to broadcast, without registering the fetch as a task.
-    case fetchReported(TaskInfo, TaskState)
+    case fetchReported(TaskInfo)
 
     // Space.
     /// A program opened an episode.

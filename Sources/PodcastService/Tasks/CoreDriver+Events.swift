@@ -222,8 +222,7 @@ extension CoreDriver {
         core.tasks.openings.sorted { $0.key < $1.key }.compactMap { media, opening in
             guard let facts = facts(of: media.episode) else { return nil }
             var info = TaskInfo(
-                id: 0, kind: .download, path: facts.path, episode: media.episode, state: .queued,
-                error: opening.error, started: now())
+                id: 0, path: facts.path, episode: media.episode, state: .queued, error: opening.error, started: now())
             (info.estimate, info.nextTry) = (facts.estimate, opening.nextTry?.seconds)
             return info
         }

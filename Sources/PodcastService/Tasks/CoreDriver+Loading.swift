@@ -23,7 +23,7 @@ extension CoreDriver {
             source.file = row.file
             source.expects = ContentExpectation(fileName: row.name)
             source.userAgent = settings.userAgent
-            source.isSuspended = row.task.map { $0.isSuspended || view.withLock { $0.holds.isHeld(media) } } ?? false
+            source.isSuspended = row.task.map { $0.isSuspended || view.withLock { $0.held.contains(media) } } ?? false
             if row.task?.isAutomatic ?? false { source.priority = .automatic }
             if case .bytesPerSecond(let limit) = settings.rateLimit { source.rateLimit = limit }
             source.isComplete = row.isComplete
@@ -31,7 +31,7 @@ extension CoreDriver {
             source.statedSize = row.statedSize
             source.credentials = credentials(of: row.podcast, row.access)
             source.reach = row.access.linkReach
-            source.awaitsSpace = view.withLock { $0.spaceWaits[media] }
+            source.awaitsSpace = view.withLock { $0.waiting[media] }.map(Self.error)
             return source
         }
     }

@@ -16,19 +16,6 @@ extension CoreDriver {
         case outdated
     }
 
-    /// The earliest time of the next assessment. With thousands of downloads and files one takes milliseconds, and each
-    /// of thousands of commands needs one: they take a tenth of the time at most.
-    struct AssessmentPace {
-        var earliest = Instant.start
-        /// Whether an assessment will begin at `earliest`.
-        var isScheduled = false
-
-        /// Records an assessment. A short one delays no other.
-        mutating func record(since start: Instant, until end: Instant) {
-            if end - start > .microseconds(200) { earliest = end + (end - start) * 9 }
-        }
-    }
-
     /// The maximum number of files evicted at a time. After that the other work of the daemon has its turn: a lowered
     /// limit may evict thousands.
     private static let evictionsPerTurn = 8
@@ -45,61 +32,70 @@ extension CoreDriver {
         guard let disk = try? DiskSpace(at: FilePath(configuration.paths.cache)) else { return report(.planned(nil)) }
         if isProgress, core.space.coversProgress(diskTotal: disk.total, diskFree: disk.free) { return }
         let start = uptime
-        if start < pace.earliest { return scheduleAssessment(in: pace.earliest - start) }
-        defer { pace.record(since: start, until: uptime) }
+        if start < nextAssessment.earliest { return scheduleAssessment() }
+        // With thousands of downloads and files an assessment takes milliseconds, and each of thousands of commands
+        // needs one: they take a tenth of the time at most.
+        defer { if uptime - start > .microseconds(200) { nextAssessment.earliest = uptime + (uptime - start) * 9 } }
         do {
             var snapshot = try snapshot(disk)
-            var plan = core.space.policy.plan(for: snapshot)
+            var plan = core.space.plan(for: snapshot)
             var episodes: [String: EpisodeID] = [:]
             if plan.lacksRoom {
                 episodes = try addFiles(to: &snapshot)
-                plan = core.space.policy.plan(for: snapshot)
+                snapshot.markOpen(leased)
+                plan = core.space.plan(for: snapshot)
             }
-            if plan.evictions.isEmpty { return report(.planned(plan)) }
+            if plan.evictions.isEmpty { return adopt(plan) }
             eviction = .running
-            startTask { [self] in await evict(plan, from: snapshot, of: episodes) }
+            startTask { [self] in await evict(plan, of: episodes) }
         } catch {
             log.error("\(error)")
-            report(.planned(nil))
+            adopt(nil)
         }
     }
 
-    private func scheduleAssessment(in pause: Duration) {
-        if pace.isScheduled { return }
-        pace.isScheduled = true
+    private func scheduleAssessment() {
+        if nextAssessment.isScheduled { return }
+        nextAssessment.isScheduled = true
         startTask { [weak self] in
-            await Timers.sleep(for: pause)
+            await Timers.sleep(for: (self?.nextAssessment.earliest ?? .start) - SystemClock.boottime.now)
             guard let self, isRunning else { return }
-            pace.isScheduled = false
+            nextAssessment.isScheduled = false
             assessSpace(isProgress: false)
         }
     }
 
-    /// Evicts the files of a plan, and computes another one without these files, until a plan needs no evictions.
+    private func adopt(_ plan: StoragePlan?) {
+        leased = []
+        report(.planned(plan))
+    }
+
+    /// Evicts the files of a plan. If programs have some of them open, another plan without these files follows.
     ///
     /// - Parameter episodes: the episode of each file, by file name.
-    private func evict(_ first: StoragePlan, from snapshot: StorageSnapshot, of episodes: [String: EpisodeID]) async {
-        var (next, snapshot): (StoragePlan?, StorageSnapshot) = (first, snapshot)
+    private func evict(_ plan: StoragePlan, of episodes: [String: EpisodeID]) async {
+        var open: Set<String> = []
+        var isFailed = false
         do {
-            while let plan = next, !plan.evictions.isEmpty {
-                var rest = plan.evictions[...]
-                var open: Set<String> = []
-                while !rest.isEmpty {
-                    let files = rest.prefix(Self.evictionsPerTurn)
-                    rest = rest.dropFirst(files.count)
-                    open.formUnion(try evict(files, of: episodes))
-                    await Task.yield()
-                }
-                snapshot.remove(plan.evictions, open: open)
-                next = core.space.policy.plan(for: snapshot)
+            var rest = plan.evictions[...]
+            while !rest.isEmpty {
+                let files = rest.prefix(Self.evictionsPerTurn)
+                rest = rest.dropFirst(files.count)
+                open.formUnion(try evict(files, of: episodes))
+                await Task.yield()
             }
         } catch {
             log.error("\(error)")
-            next = nil
+            isFailed = true
         }
+        leased.formUnion(open)
         let isOutdated = eviction == .outdated
         eviction = .none
-        if isOutdated { assessSpace(isProgress: false) } else { report(.planned(next)) }
+        if isOutdated || !isFailed && !open.isEmpty {
+            assessSpace(isProgress: false)
+        } else {
+            adopt(isFailed ? nil : plan)
+        }
     }
 
     /// Evicts files in one transaction.
@@ -173,19 +169,5 @@ extension CoreDriver {
 
     nonisolated static func error(_ reason: StorageShortage) -> TransferError {
         TransferError(.diskFull, "no space left in the cache: \(reason.description)")
-    }
-
-    /// Records the reason why a download waits for space in the cache, and passes it to the engine.
-    ///
-    /// - Parameter reason: `nil` once the download has space.
-    func setAwaitsSpace(_ media: MediaID, _ reason: TransferError?) {
-        let old = view.withLock { view in
-            defer { view.spaceWaits[media] = reason }
-            return view.spaceWaits[media]
-        }
-        engine.setAwaitsSpace(media, reason)
-        if old == nil, let reason, let path = core.tasks.downloads[media]?.path {
-            log.info("\(path) waits: \(reason.message)")
-        }
     }
 }

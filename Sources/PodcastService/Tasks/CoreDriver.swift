@@ -18,10 +18,10 @@ final class CoreDriver: ServicePart {
     /// The state that loaders read on the engine's thread. A loader is the closure with which the engine loads an
     /// episode's address, file and settings.
     struct EngineView {
-        /// Suspensions of tasks by clients.
-        var holds = TaskHolds<ClientID>()
-        /// The reasons why downloads wait for space in the cache.
-        var spaceWaits: [MediaID: TransferError] = [:]
+        /// Downloads that clients have suspended.
+        var held: Set<MediaID> = []
+        /// The downloads that wait for space in the cache, with the reasons.
+        var waiting: [MediaID: StorageShortage] = [:]
     }
 
     nonisolated let context: ServiceContext
@@ -30,7 +30,7 @@ final class CoreDriver: ServicePart {
     nonisolated let events: EventQueue
     /// The connected clients.
     nonisolated let clients = ClientTable()
-    /// The state for loaders. Each batch updates `holds`; `setAwaitsSpace` updates `spaceWaits`.
+    /// The state for loaders, which each batch updates.
     nonisolated let view = Mutex(EngineView())
     private(set) var core: DaemonCore
     /// The other parts of the service.
@@ -45,7 +45,10 @@ final class CoreDriver: ServicePart {
     var hooks = HookQueue()
     /// The eviction of files for a plan.
     var eviction = Eviction.none
-    var pace = AssessmentPace()
+    /// The files that programs had open when they were to be evicted, until a plan is adopted.
+    var leased: Set<String> = []
+    /// The earliest time of the next assessment of the space, and whether one will begin then.
+    var nextAssessment: (earliest: Instant, isScheduled: Bool) = (.start, false)
     /// Items that could not be written, in order.
     var unwritten: [UnwrittenItem] = []
     /// Number of processed engine events that are not yet acknowledged to the engine.
@@ -68,21 +71,15 @@ final class CoreDriver: ServicePart {
         fileprivate var core: DaemonCore
         let moment: Moment
         fileprivate var effects: [Effect] = []
-        fileprivate var rows: [Effect.Row] = []
         fileprivate var afterwards: [@ServiceActor () -> Void] = []
-        /// Writes a row immediately; `nil` collects rows in `rows`.
-        fileprivate let write: (@ServiceActor (Effect.Row) throws -> Void)?
+        fileprivate let write: @ServiceActor (Effect.Row) throws -> Void
 
         var tasks: TaskRegistry { core.tasks }
 
-        /// Handles an input: writes or collects its rows, and collects its other effects.
+        /// Handles an input: writes its rows, and collects its other effects.
         @ServiceActor mutating func handle(_ input: Input) throws {
             for effect in core.handle(input, at: moment) {
-                guard case .write(let row) = effect else {
-                    effects.append(effect)
-                    continue
-                }
-                if let write { try write(row) } else { rows.append(row) }
+                if case .write(let row) = effect { try write(row) } else { effects.append(effect) }
             }
         }
 
@@ -102,14 +99,14 @@ final class CoreDriver: ServicePart {
         return value
     }
 
-    /// Handles inputs and writes their rows, in one transaction and without other library changes; see `change`.
+    /// Handles inputs and writes their rows, without other library changes: in one transaction, or in none if there are
+    /// no rows; see `change`.
     func handle(_ inputs: [Input]) throws {
         reserveSequences()
-        var batch = Batch(core: core, moment: moment, write: nil)
-        for input in inputs { try batch.handle(input) }
-        let rows = batch.rows
-        if rows.count == 1 { try write(rows[0]) }
-        if rows.count > 1 { try library.group { for row in rows { try write(row) } } }
+        var batch = Batch(core: core, moment: moment, write: { [self] in try write($0) })
+        for input in inputs { batch.effects += batch.core.handle(input, at: batch.moment) }
+        let rows = batch.effects.compactMap { if case .write(let row) = $0 { row } else { nil } }
+        if !rows.isEmpty { try library.group { for row in rows { try write(row) } } }
         adopt(batch)
     }
 
@@ -141,7 +138,8 @@ final class CoreDriver: ServicePart {
 
     private func adopt(_ batch: Batch) {
         core = batch.core
-        view.withLock { $0.holds = core.tasks.holds }
+        let present = EngineView(held: core.tasks.held, waiting: core.space.waiting)
+        view.withLock { $0 = present }
         effects += batch.effects
         for body in batch.afterwards { body() }
         finishBatch()
@@ -209,12 +207,16 @@ final class CoreDriver: ServicePart {
             let load = loader(media.episode)
             engine.setSuspended(media, isSuspended, load: load)
             if !isSuspended { engine.fill(media, priority: priority, load: load) }
-        case .awaitSpace(let media, let reason): setAwaitsSpace(media, reason.map(Self.error))
+        case .awaitSpace(let media, let reason):
+            engine.setAwaitsSpace(media, reason.map(Self.error))
+            if let reason, let path = core.tasks.downloads[media]?.path {
+                log.info("\(path) waits: \(Self.error(reason).message)")
+            }
         case .exceedsSpace(let media, let reason): engine.exceedsSpace(media, Self.error(reason))
         case .stopWriting(let reason):
             if let reason { log.warning("\(Self.error(reason).message)") }
             if reason == nil { log.info("there is space in the cache again: transfers continue") }
-            engine.setStorageFull(reason.map(Self.error), allowsRetry: reason?.isWriteRefused ?? false)
+            engine.setStorageFull(reason.map(Self.error), allowsRetry: reason?.limit == .write)
         case .allowDiscretionary(let allowed): engine.setDiscretionary(allowed: allowed)
         case .abandon(let media, let isEphemeral): service?.tasks.abandon(media.episode, isEphemeral: isEphemeral)
         case .assessSpace(let isProgress): assessSpace(isProgress: isProgress)
@@ -303,11 +305,11 @@ final class CoreDriver: ServicePart {
     func beginFetch(path: String, kind: TaskInfo.Kind = .refresh) -> TaskID {
         let task = TaskInfo(
             id: context.newTask(), kind: kind, path: path, state: .running, started: now())
-        report(.fetchBegan(task))
+        report(.updated(task))
         return task.id
     }
 
-    func finishFetch(_ task: TaskID) { report(.fetchFinished(task)) }
+    func finishFetch(_ task: TaskID) { report(.taskEnded(task, .remote)) }
 
     /// Returns an event for a single client.
     func event(_ body: Event.Body) -> Event {

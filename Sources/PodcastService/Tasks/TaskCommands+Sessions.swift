@@ -59,9 +59,9 @@ extension TaskCommands {
         let session = try session(of: client)
         // A new task starts suspended. If its client has then suspended it explicitly, the client must resume it twice:
         // the first resume ends the explicit suspension, and the second starts the task.
-        let wasHeld = driver.core.tasks.holds.isHeld(media, by: client.id)
+        let wasHeld = session.held[media] != nil
         if wasHeld { driver.report(.released(media, by: client.id)) }
-        guard !wasHeld, let asked = session.created[media] else {
+        guard !wasHeld, session.created.contains(media) else {
             if let info = driver.core.info(of: media) { return .task(info) }
             if wasHeld { return .done }
             throw Failure(kind: .usage, message: "there is no task for episode \(episode): create it first")
@@ -77,7 +77,7 @@ extension TaskCommands {
         }
         try driver.change { batch in
             let row = try library.enqueue(episode: episode, session: session.identifier, now: now())
-            if let task = try driver.task(of: row) { try batch.handle(.registered(task, asked: asked)) }
+            if let task = try driver.task(of: row) { try batch.handle(.registered(task, asked: batch.moment.wall)) }
             try batch.handle(.begun(media, by: client.id))
             try batch.handle(.wanted(media, .asked))
         }
@@ -86,7 +86,7 @@ extension TaskCommands {
 
     func suspendTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
         let media = MediaID(episode)
-        guard try session(of: client).created[media] != nil || downloads[media] != nil else {
+        guard try session(of: client).created.contains(media) || downloads[media] != nil else {
             throw Failure(kind: .usage, message: "there is no task for episode \(episode)")
         }
         driver.report(.held(media, by: client.id))

@@ -77,13 +77,13 @@ struct PostedLookup: Sendable {
             guard let url = item.enclosures.first?.url, WebAddress.origin(of: url) != nil else {
                 return .unknown("it lists an entry with this or a similar title, but does not say where its media are")
             }
-            switch await hasMedia(url, reach: reach, credentials) {
-            case .yes: continue
-            case .no:
-                withoutMedia.append(url)
-                isExactMatch = isExactMatch && Self.normalizedTitle(item.title) == title
-            case .later(let error): return .later(error, after: nil)
+            do {
+                if try await hasMedia(url, reach: reach, credentials) { continue }
+            } catch {
+                return .later(error as? TransferError ?? TransferError(.failed, "\(error)"), after: nil)
             }
+            withoutMedia.append(url)
+            isExactMatch = isExactMatch && Self.normalizedTitle(item.title) == title
         }
         switch withoutMedia.count {
         case 0: return .repeatable
@@ -93,34 +93,21 @@ struct PostedLookup: Sendable {
         }
     }
 
-    private enum Presence {
-        case yes, no
-        case later(TransferError)
-    }
-
     /// Returns whether the server has media at an address. Requests the first byte, and reads only the response's head.
-    private func hasMedia(
-        _ url: String, reach: AddressSpace?, _ credentials: Credentials?
-    ) async -> Presence {
+    private func hasMedia(_ url: String, reach: AddressSpace?, _ credentials: Credentials?) async throws -> Bool {
         var request = DataRequest(url: url, limit: 1 << 20)
         request.credentials = credentials
         request.reach = reach
         request.timeout = Self.timeout
         request.fields.append(("Range", "bytes=0-0"))
-        do {
-            for try await event in engine.data(for: request) {
-                guard case .head(let head) = event else { continue }
-                switch head.status {
-                case 200 where head.contentLength == 0: return .no
-                case 200, 206: return .yes
-                case 204, 404, 409, 410, 416: return .no
-                default:
-                    return .later(TransferError(.failed, "the server answered \(head.status) to the request for media"))
-                }
+        for try await case .head(let head) in engine.data(for: request) {
+            switch head.status {
+            case 200 where head.contentLength == 0: return false
+            case 200, 206: return true
+            case 204, 404, 409, 410, 416: return false
+            default: throw TransferError(.failed, "the server answered \(head.status) to the request for media")
             }
-            return .later(TransferError(.failed, "no answer"))
-        } catch {
-            return .later(error as? TransferError ?? TransferError(.failed, "\(error)"))
         }
+        throw TransferError(.failed, "no answer")
     }
 }

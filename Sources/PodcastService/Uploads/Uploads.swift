@@ -1,4 +1,6 @@
+internal import CLinux
 internal import Foundation
+internal import Glibc
 internal import Logging
 internal import Platform
 internal import PodcastFeed
@@ -23,7 +25,7 @@ final class Uploads: ServicePart {
             remedy: "cancel the uploads that need a password, and publish again with the user names and passwords")
     }
 
-    private var tasks: [TaskID: RegisteredUpload] { driver.core.tasks.uploads }
+    private var tasks: [TaskID: TaskInfo] { driver.core.tasks.others.filter { $0.value.kind == .upload } }
 
     /// Loads the uploads of an earlier daemon, and starts those that may run unattended.
     ///
@@ -34,17 +36,15 @@ final class Uploads: ServicePart {
         let outstanding = try library.uploads()
         if !isRecovering { snapshots.tidy(keeping: Set(outstanding.flatMap(\.files))) }
         for upload in outstanding {
-            var task = RegisteredUpload(row: upload)
+            var task = TaskInfo(upload)
             if upload.state == .queued {
                 pending.append(upload)
                 // A person can still resume it.
                 if let entry = context.work.skipped(.upload(upload.id), now: now()) {
-                    task.snapshot = UploadSnapshot(
-                        key: upload.id, state: .suspended, sent: upload.progress.offset, size: upload.size,
-                        error: TransferError(.failed, entry.explanation))
+                    (task.state, task.error) = (.suspended, entry.explanation)
                 }
             }
-            driver.report(.uploadRegistered(task))
+            driver.report(.updated(task))
         }
         beginPending()
     }
@@ -58,7 +58,7 @@ final class Uploads: ServicePart {
         pending.removeAll { ids.contains($0.id) }
         for upload in uploads {
             let id = upload.id
-            driver.report(.uploadRegistered(RegisteredUpload(row: upload)))
+            driver.report(.updated(TaskInfo(upload)))
             begin(upload)
             // An upload may take hours. Once it has run for `journalTime`, assume that it does not crash the daemon.
             Timers.after(Self.journalTime) { [weak self] in
@@ -122,7 +122,7 @@ final class Uploads: ServicePart {
     func publish(_ request: PublishRequest) throws -> Reply {
         // A client whose daemon was killed before the reply repeats its request.
         if let known = try library.upload(file: request.media.file), let task = tasks[known.id] {
-            return .task(task.info)
+            return .task(task)
         }
         let address = PrivateAddress(request.url)
         if let problem = WebAddress.problem(with: request.url) {
@@ -150,34 +150,35 @@ final class Uploads: ServicePart {
             try library.removeUpload(id: upload.id, keeping: nil)
             throw error
         }
-        let task = RegisteredUpload(row: upload)
-        driver.report(.uploadRegistered(task))
+        let task = TaskInfo(upload)
+        driver.report(.updated(task))
         begin(upload)
-        return .task((tasks[task.id] ?? task).info)
+        return .task(tasks[task.id] ?? task)
     }
 
     func act(_ action: TaskAction, on ids: [TaskID]) throws -> Reply {
         var count = 0
         var problems: [String] = []
         for id in ids {
-            guard let task = tasks[id] else {
+            guard tasks[id] != nil, let upload = try library.upload(id: id) else {
                 problems.append("there is no upload:\(id); see: podfs status")
                 continue
             }
             switch action {
-            case .resume: try resume(task)
-            case .suspend:
-                try library.setSuspended(upload: id, true)
-                if let upload = try library.upload(id: id) {
-                    driver.report(.uploadRegistered(RegisteredUpload(row: upload, snapshot: task.snapshot)))
-                }
+            case .resume, .suspend:
                 pending.removeAll { $0.id == id }
-                engine.suspendUpload(id)
-                removeFromJournal(id)
-            case .cancel:
+                try library.setSuspended(upload: id, action == .suspend)
                 guard let upload = try library.upload(id: id) else { continue }
+                driver.report(.updated(TaskInfo(upload, sent: tasks[id]?.received)))
+                if action == .resume {
+                    begin(upload)
+                } else {
+                    engine.suspendUpload(id)
+                    removeFromJournal(id)
+                }
+            case .cancel:
                 try driver.change { batch in
-                    try batch.handle(.uploadCancelled(task.id))
+                    try batch.handle(.taskEnded(id, .cancelled))
                     batch.whenWritten { [self] in release(upload) }
                 }
             case .download, .evict, .pin, .unpin:
@@ -189,37 +190,29 @@ final class Uploads: ServicePart {
         return .acted(count: count, problems: problems)
     }
 
-    private func resume(_ task: RegisteredUpload) throws {
-        let id = task.id
-        try library.setSuspended(upload: id, false)
-        guard let upload = try library.upload(id: id) else { return }
-        var snapshot = task.snapshot
-        if task.state == .suspended || task.state == .failed { snapshot?.state = .queued }
-        snapshot?.error = nil
-        driver.report(.uploadRegistered(RegisteredUpload(row: upload, snapshot: snapshot)))
-        pending.removeAll { $0.id == id }
-        begin(upload)
-    }
-
     // MARK: Events of the engine
 
     func process(_ event: UploadEvent, _ batch: inout CoreDriver.Batch) throws {
         switch event {
         case .record(let id, let record, let data):
             try library.record(upload: id, data)
-            try batch.handle(.uploadRecorded(id, bytesOnServer: data.offset))
             batch.whenWritten { [engine] in engine.recorded(id, record) }
         case .doubtful(let id, _): batch.whenWritten { [self] in lookUp(id) }
         case .progress(let snapshot):
+            guard let row = try library.upload(id: snapshot.key), var task = tasks[row.id] else { return }
             // Media bytes have been sent, so starting the upload has not crashed the daemon. The same holds if an
             // attempt has failed and will be retried.
-            if let task = tasks[snapshot.key], snapshot.sent > task.row.progress.offset || snapshot.error != nil {
-                batch.whenWritten { [self] in removeFromJournal(snapshot.key) }
+            if snapshot.sent > row.progress.offset || snapshot.error != nil {
+                batch.whenWritten { [self] in removeFromJournal(row.id) }
             }
-            try batch.handle(.uploadReported(snapshot))
-        case .completed(let id, let size):
+            // The failure has been reported already, or the task has been resumed since.
+            if snapshot.state == .failed || snapshot.state == .suspended && !row.suspended { return }
+            (task.state, task.received, task.rate) = (snapshot.state, snapshot.sent, snapshot.rate)
+            task.error = snapshot.error?.message
+            try batch.handle(.updated(task))
+        case .completed(let id, _):
             let upload = try library.upload(id: id)
-            try batch.handle(.uploadCompleted(id, size: size))
+            try batch.handle(.taskEnded(id, .completed))
             if let upload { batch.whenWritten { [self] in release(upload) } }
         case .failed(let id, let error):
             try batch.handle(.uploadFailed(id, error))
@@ -249,4 +242,63 @@ final class Uploads: ServicePart {
 extension Upload {
     /// The names of the upload's snapshots.
     var files: [String] { [media.file] + [image?.file].compactMap { $0 } }
+}
+
+extension TaskInfo {
+    /// Creates the task of an upload that the engine does not run.
+    ///
+    /// - Parameter sent: the number of bytes sent as last displayed; `nil` if they are those of the row.
+    init(_ upload: Upload, sent: Int64? = nil) {
+        self.init(
+            id: upload.id, kind: .upload, path: upload.title, state: upload.state,
+            received: sent ?? upload.progress.offset, expected: upload.size, error: upload.error,
+            started: upload.created)
+    }
+}
+
+/// The folder of snapshots: copies of the files to upload. A client creates a snapshot and locks it until the daemon
+/// has recorded it; from then on the daemon owns it, and removes it when it is no longer needed.
+struct UploadSnapshots: Sendable {
+    let folder: String
+
+    /// Returns the path of a snapshot. The name of every snapshot is a UUID; any other name yields `nil`.
+    func path(_ name: String) -> String? { UUID(uuidString: name) == nil ? nil : "\(folder)/\(name)" }
+
+    /// Returns the size of a snapshot; `nil` if it does not exist or is not a regular file of this user.
+    func size(of name: String) -> Int64? {
+        guard let path = path(name) else { return nil }
+        var status = stat()
+        guard lstat(path, &status) == 0, clinux_is_regular(status.st_mode) != 0, status.st_uid == geteuid() else {
+            return nil
+        }
+        return Int64(status.st_size)
+    }
+
+    /// Returns whether a snapshot has the signature of an image.
+    func isPicture(_ name: String) -> Bool {
+        guard let path = path(name) else { return false }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        // 4 KiB, because an SVG may have a comment before its first element.
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        return count > 0 && AssetContent.isPicture(Array(bytes[..<count]))
+    }
+
+    func remove(_ name: String) {
+        if let path = path(name) { unlink(path) }
+    }
+
+    /// Removes the snapshots that are not in `known`. Clients that were killed before the daemon recorded their uploads
+    /// have left them. A snapshot that a client is still writing is locked, so it is not removed.
+    func tidy(keeping known: Set<String>) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where !known.contains(name) {
+            guard let path = path(name) else { continue }
+            let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+            guard descriptor >= 0 else { continue }
+            if clinux_ofd_lock(descriptor, Int16(F_WRLCK)) == 0 { unlink(path) }
+            close(descriptor)
+        }
+    }
 }

@@ -98,7 +98,7 @@ struct SimulatedCache {
         case 70..<76: if let index = any(transfers.count) { transfers[index].isRead.toggle() }
         case 76..<80: if let index = any(transfers.count) { transfers[index].isWanted.toggle() }
         case 80..<83: if let index = any(transfers.count) { transfers[index].isRetrying.toggle() }
-        case 83..<87: if let index = any(files.count) { files[index].isPinned.toggle() }
+        case 83..<87: if let index = any(files.count) { files[index].isOpen.toggle() }
         case 87..<90: if let index = any(files.count) { files[index].isPlayed = true }
         case 90..<93: if let index = any(files.count) { leased.formSymmetricDifference([files[index].id]) }
         case 93..<95: others = .random(in: 0...disk / 2, using: &random)
@@ -128,10 +128,10 @@ struct SimulatedCache {
     ///
     /// - Returns: `false` if there is none.
     mutating func progress() -> Bool {
-        guard policy.stopReason == nil else { return false }
+        guard policy.adopted.stopReason == nil else { return false }
         let movable = transfers.indices.filter { index in
             let transfer = transfers[index]
-            return policy.reserved.contains(transfer.id)
+            return policy.adopted.reserved.contains(transfer.id)
                 && (transfer.isRead || transfer.isWanted && !transfer.isRetrying)
         }
         guard let choice = any(movable.count) else { return false }
@@ -149,8 +149,8 @@ struct SimulatedCache {
         completed += 1
         files.append(
             StorageFile(
-                id: "media \(id)", bytes: size, lastUse: .seconds(clock), isPinned: pinned.contains(id),
-                isOpen: transfer.isRead))
+                id: "media \(id)", bytes: size, lastUse: .seconds(clock), isOpen: transfer.isRead || pinned.contains(id)
+            ))
         return true
     }
 
@@ -183,14 +183,17 @@ struct SimulatedCache {
 
     /// Plans, evicts and applies the plan like the policy's owner, and checks the result.
     mutating func decide() throws {
-        var known = snapshot
-        var plan = policy.plan(for: known)
+        var plan = policy.plan(for: snapshot)
+        var open: Set<String> = []
         var rounds = 0
         while !plan.evictions.isEmpty {
             rounds += 1
             try check(rounds < 1_000, "evicts for ever")
             for file in plan.evictions where !leased.contains(file) { try remove(file) }
-            known.remove(plan.evictions, open: leased.intersection(plan.evictions))
+            if leased.isDisjoint(with: plan.evictions) { break }
+            open.formUnion(leased.intersection(plan.evictions))
+            var known = snapshot
+            known.markOpen(open)
             plan = policy.plan(for: known)
         }
         policy.adopt(plan)
@@ -209,7 +212,7 @@ struct SimulatedCache {
         evicted += 1
         if let index = files.firstIndex(where: { $0.id == file }) {
             let gone = files.remove(at: index)
-            return try check(!gone.isPinned && !gone.isOpen, "\(file) was lost")
+            return try check(!gone.isOpen, "\(file) was lost")
         }
         guard let index = transfers.firstIndex(where: { $0.file == file }) else {
             throw Violation(description: "seed \(seed): \(file) is not there")
@@ -222,8 +225,8 @@ struct SimulatedCache {
     /// Checks that all downloads with a reservation and a confirmed size fit together, unless there is a reader or
     /// writing has stopped.
     private func checkReservations() throws {
-        let admitted = transfers.filter { policy.reserved.contains($0.id) }
-        guard !transfers.contains(where: \.isRead), policy.stopReason == nil else { return }
+        let admitted = transfers.filter { policy.adopted.reserved.contains($0.id) }
+        guard !transfers.contains(where: \.isRead), policy.adopted.stopReason == nil else { return }
         var needed: Int64 = 0
         for transfer in admitted where transfer.isConfirmed {
             needed += max(0, (transfer.expected ?? 0) - transfer.received)
@@ -237,12 +240,12 @@ struct SimulatedCache {
     /// Checks the final state: every download waits, unless writing has stopped. For a waiting download of known size,
     /// the free space, the evictable files and the partial files of other downloads together are too small.
     func checkEnd() throws {
-        let areWaiting = transfers.allSatisfy { policy.waiting[$0.id] != nil || policy.stopReason != nil }
+        let areWaiting = transfers.allSatisfy { policy.waiting[$0.id] != nil || policy.adopted.stopReason != nil }
         try check(areWaiting, "some neither wait nor go on")
-        if policy.stopReason != nil { return }
+        if policy.adopted.stopReason != nil { return }
         for transfer in transfers {
             let isEvictable = files.filter { file in
-                !file.isPinned && !file.isOpen && !leased.contains(file.id)
+                !file.isOpen && !leased.contains(file.id)
                     && (file.isPlayed || file.lastUse <= transfer.asked)
             }.reduce(Int64(0)) { $0 + $1.bytes }
             let parts = transfers.filter { $0.id != transfer.id && $0.file != nil }

@@ -36,7 +36,7 @@ struct LongQueueTests {
         #expect(assessments(&core, queue) == [.assessSpace(isProgress: false)])
         let state = StorageSnapshot(
             used: 0, diskTotal: 1 << 50, diskFree: 1 << 50, transfers: core.tasks.storageTransfers(open: []))
-        let plan = core.space.policy.plan(for: state)
+        let plan = core.space.plan(for: state)
         #expect(plan.reserved.count == 2_000)
         #expect(assessments(&core, [.planned(plan)]).isEmpty)
         var started = snapshot(1, .running, received: 10)
@@ -47,7 +47,7 @@ struct LongQueueTests {
         #expect(assessments(&core, [.failed(2, TransferError(.missing, "404"))]).isEmpty)
     }
 
-    @Test func ordersWaitForThePlanWhileFilesAreEvicted() {
+    @Test(arguments: [false, true]) func ordersWaitForThePlanWhileFilesAreEvicted(isCancelled: Bool) {
         var core = DaemonCore(limits: StorageLimits(capacity: 1 << 40, keepFree: 0), idleExit: .seconds(300))
         func starts(_ inputs: [Input]) -> Bool {
             (inputs.flatMap { core.handle($0, at: now) } + core.finishBatch(at: now)).contains {
@@ -56,37 +56,8 @@ struct LongQueueTests {
         }
         #expect(!starts([.registered(task(1), asked: nil), .wanted(1, .asked)]))
         #expect(!starts([.evicted(7)]), "the plan is not complete")
-        #expect(starts([.planned(StoragePlan())]))
-    }
-
-    @Test func aTaskCancelledBeforeThePlanIsNotStarted() {
-        var core = DaemonCore(limits: StorageLimits(capacity: 1 << 40, keepFree: 0), idleExit: .seconds(300))
-        var effects: [Effect] = []
-        let inputs = [
-            Input.registered(task(1), asked: nil), .wanted(1, .asked), .ended(1), .planned(StoragePlan()),
-        ]
-        for input in inputs {
-            effects += core.handle(input, at: now) + core.finishBatch(at: now)
-        }
-        #expect(!effects.contains { if case .run = $0 { true } else { false } })
-    }
-
-    /// A reason contains the bytes in use, which change all the time.
-    @Test func aReasonWithOtherNumbersIsNotReportedAgain() {
-        var keeper = SpaceKeeper(limits: StorageLimits(capacity: 1_000, keepFree: 0))
-        func plan(used: Int64, isDiskFull: Bool = false) -> StoragePlan {
-            var plan = StoragePlan()
-            plan.waiting = [
-                1: StorageShortage(
-                    isCacheFull: !isDiskFull, isDiskFull: isDiskFull, used: used, reserved: 0, capacity: 1_000,
-                    free: 1 << 30, floor: 0, isFloorConfigured: true, incoming: 600)
-            ]
-            return plan
-        }
-        #expect(keeper.adopt(plan(used: 500)).count == 1)
-        #expect(keeper.adopt(plan(used: 501)).isEmpty)
-        #expect(keeper.adopt(plan(used: 501, isDiskFull: true)).count == 1)
-        #expect(keeper.adopt(StoragePlan()) == [.awaitSpace(1, nil)])
+        if isCancelled { #expect(!starts([.ended(1)])) }
+        #expect(starts([.planned(StoragePlan())]) == !isCancelled)
     }
 
     @Test func theCountsOfTheTableFollowEveryChange() {

@@ -1,3 +1,4 @@
+internal import Platform
 internal import Transfers
 
 /// The policy that decides which downloads may write to the cache, which wait, and which files are evicted. Pure: it
@@ -17,34 +18,21 @@ internal import Transfers
 /// - A background download evicts no unplayed file that was opened or completed after the download was requested. So if
 ///   a show is larger than the cache, the episodes downloaded first stay, and the others wait.
 ///
-/// The caller removes the files of a plan, updates the snapshot and computes a new plan, until a plan has no evictions.
-/// Then it calls `adopt`. If some files turn out to be open, the caller marks them as open in the snapshot:
-///
-///     var plan = policy.plan(for: snapshot)
-///     while !plan.evictions.isEmpty {
-///         let open = remove(plan.evictions)
-///         snapshot.remove(plan.evictions, open: open)
-///         plan = policy.plan(for: snapshot)
-///     }
-///     policy.adopt(plan)
-struct StoragePolicy: Sendable, Equatable {
+/// The caller removes the files of a plan, then it calls `adopt`. If some files turn out to be open, the caller instead
+/// marks them in a new snapshot, and computes a new plan.
+struct StoragePolicy: Sendable {
     let limits: StorageLimits
 
-    /// The downloads that have a reservation. A download of equal rank cannot take it from them.
-    private(set) var reserved: Set<MediaID> = []
-    /// Downloads that wait for space, with the reason.
-    private(set) var waiting: [MediaID: StorageShortage] = [:]
-    /// The reason why nothing may be written, not even for a reader; `nil` if writes are permitted.
-    private(set) var stopReason: StorageShortage?
-    /// Whether the adopted plan leaves a limit exceeded.
-    private(set) var exceedsLimits = false
+    /// The adopted plan. A download of equal rank cannot take a reservation of this plan.
+    private(set) var adopted = StoragePlan()
     /// The free space on the disk, in bytes, when a write failed for lack of space; `nil` if no write has failed since
     /// the last plan that permitted writes. More than this must be free before the next attempt.
     private(set) var freeAtFailedWrite: Int64?
-
-    /// The bytes in the cache, and the bytes reserved beyond them, when the adopted plan was computed.
-    private var used: Int128 = 0
-    private var reservedBytes: Int128 = 0
+    /// The number of bytes that have arrived since the plan was computed, or are needed beyond its reservations.
+    private var newBytes: Int64 = 0
+    /// The times at which downloads have completed since the daemon started. Their resolution is finer than that of the
+    /// library, which stores seconds.
+    private(set) var completions: [MediaID: WallTime] = [:]
 
     init(limits: StorageLimits = StorageLimits()) { self.limits = limits }
 
@@ -60,11 +48,20 @@ struct StoragePolicy: Sendable, Equatable {
     /// capacity, but at least 64 KiB and at most `lookAhead`.
     var growthReservation: Int64 { min(Self.lookAhead, max(64 << 10, limits.capacity / 20)) }
 
+    /// Downloads that wait for space, with the reason.
+    var waiting: [MediaID: StorageShortage] { adopted.waiting }
+
     /// Whether any download waits for space, or nothing may be written.
-    var isBlocked: Bool { stopReason != nil || !waiting.isEmpty }
+    var isBlocked: Bool { adopted.stopReason != nil || !waiting.isEmpty }
+
+    mutating func completed(_ media: MediaID, at now: Moment) { completions[media] = now.wall }
+
+    mutating func evicted(_ media: MediaID) { completions[media] = nil }
 
     /// Records a write that failed for lack of space, with the free space on the disk.
     mutating func writeFailed(free: Int64) { freeAtFailedWrite = max(0, free) }
+
+    mutating func arrived(_ bytes: Int64) { newBytes += bytes }
 
     /// Computes the plan for a snapshot, from the adopted plan and the limits.
     func plan(for snapshot: StorageSnapshot) -> StoragePlan {
@@ -73,29 +70,54 @@ struct StoragePolicy: Sendable, Equatable {
     }
 
     /// Adopts a plan whose files have been removed.
-    mutating func adopt(_ plan: StoragePlan) {
-        reserved = plan.reserved
-        waiting = plan.waiting
-        stopReason = plan.stopReason
-        exceedsLimits = plan.exceedsLimits
-        used = plan.used
-        reservedBytes = plan.reservedBytes
-        if stopReason == nil { freeAtFailedWrite = nil }
+    ///
+    /// - Returns: the effects that carry it out: those of its differences from the previous plan, and one for each
+    ///   download that can never fit.
+    @discardableResult
+    mutating func adopt(_ plan: StoragePlan) -> [Effect] {
+        let (before, hadFailedWrite) = (adopted, freeAtFailedWrite != nil)
+        adopted = plan
+        newBytes = 0
+        if plan.stopReason == nil { freeAtFailedWrite = nil }
+        var effects: [Effect] = []
+        // A reason whose numbers alone have changed is not reported again: thousands of downloads may wait.
+        for (media, reason) in plan.waiting.sorted(by: { $0.key < $1.key })
+        where before.waiting[media]?.limit != reason.limit {
+            effects.append(.awaitSpace(media, reason))
+        }
+        for media in before.waiting.keys.sorted() where plan.waiting[media] == nil {
+            effects.append(.awaitSpace(media, nil))
+        }
+        for (media, reason) in plan.failures.sorted(by: { $0.key < $1.key }) {
+            effects.append(.exceedsSpace(media, reason))
+        }
+        if let stop = plan.stopReason {
+            // If the disk refused a write, the engine has stopped writing by itself. So no effect is needed, unless the
+            // previous plan had stopped writes for another reason.
+            if (stop.limit == .write) != (before.stopReason.map { $0.limit == .write } ?? true) {
+                effects.append(.stopWriting(stop))
+            }
+        } else if before.stopReason != nil || hadFailedWrite {
+            // After a failed write the engine stopped by itself, even if the previous plan stopped nothing.
+            effects.append(.stopWriting(nil))
+        }
+        return effects
     }
 
-    /// Returns whether the adopted plan allows for `bytes` more in the cache than when it was computed, with this much
+    /// Returns whether the adopted plan allows for the bytes that have arrived since it was computed, with this much
     /// space on the disk. If not, compute a new plan. Called for each report of progress, so it does not depend on the
     /// number of downloads and files.
     ///
     /// Bytes up to the sum of the reservations count as reserved, whichever download they belong to: they do not make
     /// the cache larger than the plan has allowed.
-    func covers(_ bytes: Int64, diskTotal: Int64, diskFree: Int64) -> Bool {
-        guard stopReason == nil, freeAtFailedWrite == nil else { return false }
-        let room = Int128(max(0, limits.capacity)) - used - Int128(bytes)
+    func coversProgress(diskTotal: Int64, diskFree: Int64) -> Bool {
+        guard adopted.stopReason == nil, freeAtFailedWrite == nil else { return false }
+        let bytes = Int128(newBytes)
+        let room = Int128(max(0, limits.capacity)) - adopted.used - bytes
         let free = Int128(diskFree) - Int128(limits.floor(total: diskTotal))
-        guard exceedsLimits || room >= 0 && free >= 0 else { return false }
-        let isReserved = Int128(bytes) <= reservedBytes
-        let outstanding = isReserved ? reservedBytes - Int128(bytes) : reservedBytes
+        guard adopted.exceedsLimits || room >= 0 && free >= 0 else { return false }
+        let isReserved = bytes <= adopted.reservedBytes
+        let outstanding = isReserved ? adopted.reservedBytes - bytes : adopted.reservedBytes
         return outstanding <= free && (isReserved || outstanding <= room)
     }
 }
@@ -139,15 +161,13 @@ package struct StorageLimits: Sendable, Equatable {
     /// The default free space on a disk of 20 GiB or more.
     package static let standardKeepFree: Int64 = 1 << 30
 
-    /// The default free share of a smaller disk: a twentieth, like ext4's reserve for root (mke2fs(8), -m).
-    private static let keptShare: Int64 = 20
-
     /// Returns the free space to leave on a disk of `total` bytes.
     ///
     /// This is `cache.keep_free` if set. Otherwise it is 1 GiB or 5 %, whichever is less, so that a memory card of 8
-    /// GiB has space for podcasts and a disk of 4 TiB does not lose 200 GiB.
+    /// GiB has space for podcasts and a disk of 4 TiB does not lose 200 GiB. ext4 reserves a twentieth for root, too
+    /// (mke2fs(8), -m).
     package func floor(total: Int64) -> Int64 {
         if let keepFree { return max(0, keepFree) }
-        return max(0, min(Self.standardKeepFree, total / Self.keptShare))
+        return max(0, min(Self.standardKeepFree, total / 20))
     }
 }

@@ -44,18 +44,12 @@ struct StorageRound {
         }
         used = Int128(snapshot.used) - tooLarge.reduce(0) { $0 + Int128($1.received) }
         free = Int128(snapshot.diskFree)
-        let order = snapshot.transfers.map { transfer in
-            let isGrowing = Self.size(of: transfer, limits: policy.limits) == nil
-            let hasSpace = policy.reserved.contains(transfer.id)
-            return (Rank(transfer, isGrowing: isGrowing, hasSpace: hasSpace), transfer)
-        }.sorted { $0.0 < $1.0 }.map(\.1)
+        let order = snapshot.transfers.map { (Self.rank($0, policy), $0) }
+            .sorted { ($0.0, $0.1.number, $0.1.id) < ($1.0, $1.1.number, $1.1.id) }.map(\.1)
         ranked = order.filter { $0.isWanted || $0.isRead }
-        let files = snapshot.files.enumerated().filter(\.element.isEvictable).sorted { one, other in
-            let (a, b) = (one.element, other.element)
-            if a.isPlayed != b.isPlayed { return a.isPlayed }
-            if a.lastUse != b.lastUse { return a.lastUse < b.lastUse }
-            return one.offset < other.offset
-        }.map(\.element)
+        let files = snapshot.files.filter(\.isEvictable).sorted {
+            $0.isPlayed == $1.isPlayed ? $0.lastUse < $1.lastUse : $0.isPlayed
+        }
         victims =
             files.map { Victim(file: $0.id, bytes: $0.bytes, lastUse: $0.isPlayed ? nil : $0.lastUse) }
             + order.reversed().compactMap { transfer in
@@ -67,35 +61,17 @@ struct StorageRound {
     /// The precedence of transfers: those whose files programs have open, then those that may proceed, then the others.
     /// Within each group, transfers are compared by these properties, in order: not waiting for a retry; a known size;
     /// requested, not automatic; with a reservation from the previous round (so that no transfer of equal rank takes
-    /// the space); the lower number (created earlier).
+    /// the space); the lower number (created earlier), which this function leaves out.
     ///
     /// A transfer of unknown size never has a complete reservation, so its reservation does not count. Of several such
     /// transfers, the one created first continues at the others' expense. Otherwise two of them could take each other's
     /// space forever.
-    private struct Rank: Comparable {
-        let standing: Int
-        let number: TaskID
-        let id: MediaID
-
-        init(_ transfer: StorageTransfer, isGrowing: Bool, hasSpace: Bool) {
-            let demand = transfer.isRead ? 0 : transfer.isWanted ? 1 : 2
-            let claim =
-                switch (isGrowing, transfer.isAutomatic, hasSpace) {
-                case (false, false, true): 0
-                case (false, false, false): 1
-                case (false, true, true): 2
-                case (false, true, false): 3
-                case (true, false, _): 4
-                case (true, true, _): 5
-                }
-            standing = demand << 4 | (transfer.isRetrying ? 8 : 0) | claim
-            number = transfer.number
-            id = transfer.id
-        }
-
-        static func < (one: Rank, other: Rank) -> Bool {
-            (one.standing, one.number, one.id) < (other.standing, other.number, other.id)
-        }
+    private static func rank(_ transfer: StorageTransfer, _ policy: StoragePolicy) -> Int {
+        let isGrowing = size(of: transfer, limits: policy.limits) == nil
+        let lacksReservation = isGrowing || !policy.adopted.reserved.contains(transfer.id)
+        let demand = transfer.isRead ? 0 : transfer.isWanted ? 1 : 2
+        return demand << 4 | (transfer.isRetrying ? 8 : 0) | (isGrowing ? 4 : 0) | (transfer.isAutomatic ? 2 : 0)
+            | (lacksReservation ? 1 : 0)
     }
 
     mutating func run() -> StoragePlan {
@@ -108,10 +84,10 @@ struct StorageRound {
         plan.used = used
         plan.reservedBytes = reservedBytes
         if plan.exceedsLimits || plan.stopReason != nil { plan.lacksRoom = true }
-        if plan.stopReason?.isWriteRefused ?? false {
+        if plan.stopReason?.limit == .write {
             // Omit downloads that wait only for the disk: the engine has suspended them, and detects free space by
             // itself.
-            plan.waiting = plan.waiting.filter { $0.value.isCacheFull }
+            plan.waiting = plan.waiting.filter { [.cache, .cacheAndDisk].contains($0.value.limit) }
         }
         return plan
     }
@@ -206,13 +182,11 @@ struct StorageRound {
         dropped.contains(transfer.id) ? 0 : max(0, transfer.received)
     }
 
-    private func size(of transfer: StorageTransfer) -> Int64? { Self.size(of: transfer, limits: policy.limits) }
-
     /// Returns the number of bytes that must fit before a transfer proceeds: the rest of the file, or at
     /// most `growthReservation` if its size is unknown.
     private func need(of transfer: StorageTransfer) -> Int64 {
         let received = received(of: transfer)
-        if let size = size(of: transfer), size >= received { return size - received }
+        if let size = Self.size(of: transfer, limits: policy.limits), size >= received { return size - received }
         let rest = policy.limits.capacity.subtractingReportingOverflow(received)
         return min(policy.growthReservation, max(1, rest.overflow ? policy.growthReservation : rest.partialValue))
     }
@@ -232,12 +206,10 @@ struct StorageRound {
 
     /// Reserves space for a background transfer, or lets it wait or fail.
     private mutating func admit(_ transfer: StorageTransfer) {
-        let known = size(of: transfer)
+        let known = Self.size(of: transfer, limits: policy.limits)
         let least = max(known ?? 0, received(of: transfer))
         if least > policy.limits.capacity {
-            var reason = shortage(incoming: 0)
-            reason.oversizedFileSize = least
-            plan.failures[transfer.id] = reason
+            plan.failures[transfer.id] = shortage(.size(least), incoming: 0)
             return
         }
         let need = need(of: transfer)
@@ -260,9 +232,7 @@ struct StorageRound {
             let left = free - Int128(floor)
             let least = min(wanted, Int128(StoragePolicy.lookAhead))
             if left + evictable(for: .limits) < max(1, least) {
-                var reason = shortage(incoming: Int64(clamping: least))
-                (reason.isCacheFull, reason.isDiskFull) = (false, true)
-                return reason
+                return shortage(.disk, incoming: Int64(clamping: least))
             }
         }
         guard let failed = policy.freeAtFailedWrite else { return nil }
@@ -270,18 +240,18 @@ struct StorageRound {
         let enough = min(Int128(StoragePolicy.minRegained), max(1, readers.isEmpty ? reservedBytes : wanted))
         let isServed = readers.isEmpty ? !plan.reserved.isEmpty && regained >= enough : regained >= enough
         if isServed || regained >= Int128(StoragePolicy.minRegained) { return nil }
-        var reason = shortage(incoming: 0)
-        (reason.isCacheFull, reason.isDiskFull, reason.isWriteRefused) = (false, false, true)
-        return reason
+        return shortage(.write, incoming: 0)
     }
 
     /// Returns the reason why `incoming` bytes do not fit, with the present usage of cache and disk, and their limits.
-    private func shortage(incoming: Int64) -> StorageShortage {
+    ///
+    /// - Parameter limit: what they would exceed; `nil` to determine it.
+    private func shortage(_ limit: StorageShortage.Limit? = nil, incoming: Int64) -> StorageShortage {
         let limits = policy.limits
-        let cacheRoom = Int128(max(0, limits.capacity)) - used - reservedBytes
-        let diskRoom = free - Int128(floor) - reservedBytes
+        let isCacheFull = Int128(max(0, limits.capacity)) - used - reservedBytes < Int128(incoming)
+        let isDiskFull = free - Int128(floor) - reservedBytes < Int128(max(1, incoming))
         return StorageShortage(
-            isCacheFull: cacheRoom < Int128(incoming), isDiskFull: diskRoom < Int128(max(1, incoming)),
+            limit: limit ?? (isCacheFull ? isDiskFull ? .cacheAndDisk : .cache : isDiskFull ? .disk : .write),
             used: Int64(clamping: max(0, used)), reserved: Int64(clamping: reservedBytes), capacity: limits.capacity,
             free: Int64(clamping: free), floor: floor, isFloorConfigured: limits.keepFree != nil, incoming: incoming)
     }

@@ -10,12 +10,11 @@ struct StorageFile: Sendable, Equatable, Identifiable {
     /// The time of the last open or of the completion of the download, whichever is later.
     var lastUse: WallTime
     var isPlayed: Bool = false
-    var isPinned: Bool = false
     /// Whether a program has it open.
     var isOpen: Bool = false
 
     /// Whether it can be evicted. The eviction of an empty file would free nothing.
-    var isEvictable: Bool { !isPinned && !isOpen && bytes > 0 }
+    var isEvictable: Bool { !isOpen && bytes > 0 }
 }
 
 /// A download that has neither ended nor failed.
@@ -59,33 +58,65 @@ struct StorageSnapshot: Sendable, Equatable {
     /// Complete files, and parts of ended or failed downloads.
     var files: [StorageFile] = []
 
-    /// Records the eviction of files.
-    ///
-    /// - Parameter open: those of the files that could not be evicted, because programs have them open. The snapshot's
-    ///   owner learns that from a lease.
-    mutating func remove(_ evictions: [String], open: Set<String> = []) {
-        let removed = Set(evictions).subtracting(open)
-        var freed: Int128 = 0
-        files = files.compactMap { file in
-            if removed.contains(file.id) {
-                freed += Int128(file.bytes)
-                return nil
-            }
-            var file = file
-            if open.contains(file.id) { file.isOpen = true }
-            return file
+    /// Marks files as open in programs. The snapshot's owner learns that from a lease, when it tries to evict them.
+    mutating func markOpen(_ names: Set<String>) {
+        for index in files.indices where names.contains(files[index].id) { files[index].isOpen = true }
+        for index in transfers.indices where transfers[index].file.map(names.contains) ?? false {
+            transfers[index].isRead = true
         }
-        for (index, transfer) in transfers.enumerated() {
-            guard let file = transfer.file else { continue }
-            if removed.contains(file) {
-                freed += Int128(transfer.received)
-                transfers[index].received = 0
-                transfers[index].file = nil
-            } else if open.contains(file) {
-                transfers[index].isRead = true
-            }
+    }
+}
+
+/// The reason why bytes may not be written: the limit that would be exceeded, and the sizes in question.
+struct StorageShortage: Sendable, Equatable, CustomStringConvertible {
+    /// The limit that the bytes would exceed.
+    enum Limit: Sendable, Equatable {
+        /// `cache.limit`.
+        case cache
+        /// The disk space that must stay free.
+        case disk
+        case cacheAndDisk
+        /// Neither, but the disk refused a write, because of a quota or of blocks that are reserved for root.
+        case write
+        /// `cache.limit`, by a file of this size alone.
+        case size(Int64)
+    }
+
+    var limit: Limit
+    /// The bytes in the cache, the bytes that are reserved for transfers and not yet in the cache, and `cache.limit`.
+    var used: Int64
+    var reserved: Int64
+    var capacity: Int64
+    /// The free bytes on the disk, and the number of bytes that must stay free.
+    var free: Int64
+    var floor: Int64
+    /// Whether `cache.keep_free` is set.
+    var isFloorConfigured: Bool
+    /// The number of bytes to be written.
+    var incoming: Int64
+
+    /// One line for the user: the limit and the remedy.
+    var description: String {
+        let cacheLimit = "cache.limit (\(ByteText.size(capacity)))"
+        let needed = incoming > 0 ? ", \(ByteText.size(incoming)) more needed" : ""
+        let reservation = reserved > 0 ? ", \(ByteText.size(reserved)) reserved for other downloads" : ""
+        let occupied = "\(ByteText.size(used)) of \(cacheLimit) used\(reservation)"
+        let floor = "\(ByteText.size(floor)) must stay free by " + (isFloorConfigured ? "cache.keep_free" : "default")
+        let free = ByteText.size(free)
+        return switch limit {
+        case .size(let size):
+            "the file of \(ByteText.size(size)) does not fit into \(cacheLimit): raise cache.limit; the limit does not "
+                + "apply while a program has the file open"
+        case .cacheAndDisk:
+            "cache and disk are full (\(occupied); \(free) free on the disk, \(floor)\(needed)): free space with podfs "
+                + "evict, or unpin episodes"
+        case .disk:
+            "the disk is full (\(free) free, \(floor)\(needed)): delete files on it, use podfs evict, unpin episodes, "
+                + "or lower cache.keep_free"
+        case .cache:
+            "the cache is full (\(occupied)\(needed)): free space with podfs evict, unpin episodes, or raise cache.limit"
+        case .write:
+            "the disk refused a write (\(free) free\(needed)): delete files on it, use podfs evict, or unpin episodes"
         }
-        used = Int64(clamping: max(0, Int128(used) - freed))
-        diskFree = Int64(clamping: Int128(diskFree) + freed)
     }
 }

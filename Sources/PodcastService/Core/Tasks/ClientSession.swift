@@ -1,4 +1,3 @@
-internal import Platform
 internal import PodcastProtocol
 internal import Transfers
 
@@ -10,10 +9,13 @@ struct ClientSession: Sendable, Equatable {
     static let clientBound = ""
 
     let configuration: SessionConfiguration
-    /// Tasks that the client has created and not yet resumed, with the time of creation.
-    var created: [MediaID: WallTime] = [:]
+    /// Tasks that the client has created and not yet resumed.
+    var created: Set<MediaID> = []
     /// Tasks that the client has resumed and that are cancelled when it disconnects.
     var begun: Set<MediaID> = []
+    /// Downloads that the client suspends, with the number of suspensions minus resumptions. A suspension by the user,
+    /// which remains when the clients have disconnected, is `RegisteredDownload.isSuspended`.
+    var held: [MediaID: Int] = [:]
 
     /// The session identifier that the library stores with the client's tasks.
     var identifier: String {

@@ -62,26 +62,52 @@ extension TaskInfo {
     }
 }
 
-/// An upload as clients see it: its row in the library, and the engine's last report.
-struct RegisteredUpload: Sendable, Equatable {
-    var row: Upload
-    /// The engine's last report; `nil` before the first.
-    var snapshot: UploadSnapshot?
+/// The downloads by episode, with counts over all of them.
+///
+/// The driver handles each batch of inputs on a copy of the core. The table is divided into small parts, so that a
+/// change in the copy copies one part and not a queue of thousands.
+struct DownloadTable: Sendable {
+    private static let partCount = 128
 
-    var id: TaskID { row.id }
+    private var parts = [[MediaID: RegisteredDownload]](repeating: [:], count: partCount)
+    private(set) var count = 0
+    /// The number of downloads that are running or queued.
+    private(set) var underWay = 0
+    /// The number of downloads that are neither suspended nor failed.
+    private(set) var proceeding = 0
+    /// The number of automatic downloads that nobody has requested and that are running or queued.
+    private(set) var discretionary = 0
+    /// The number of bytes in the cache that are not recorded in the library yet.
+    private(set) var unrecordedBytes: Int64 = 0
 
-    var state: TaskState { snapshot?.state ?? row.state }
+    var isEmpty: Bool { count == 0 }
 
-    /// Whether the upload is running or queued.
-    var isUnderWay: Bool { state == .running || state == .queued }
+    var values: some Sequence<RegisteredDownload> { parts.lazy.flatMap(\.values) }
 
-    /// Whether the upload is neither suspended nor failed.
-    var canProceed: Bool { state != .suspended && state != .failed }
+    /// The download of a medium, if there is one.
+    subscript(_ media: MediaID) -> RegisteredDownload? {
+        get { parts[Self.part(of: media)][media] }
+        set {
+            let part = Self.part(of: media)
+            if let old = parts[part].removeValue(forKey: media) { add(old, -1) }
+            guard let newValue else { return }
+            parts[part][media] = newValue
+            add(newValue, 1)
+        }
+    }
 
-    var info: TaskInfo {
-        TaskInfo(
-            id: id, kind: .upload, path: row.title, episode: nil, state: state,
-            received: snapshot?.sent ?? row.progress.offset, expected: row.size, rate: snapshot?.rate,
-            error: snapshot?.error?.message ?? row.error, started: row.created)
+    mutating func remove(_ media: MediaID) -> RegisteredDownload? {
+        defer { self[media] = nil }
+        return self[media]
+    }
+
+    private static func part(of media: MediaID) -> Int { Int(UInt64(bitPattern: media.rawValue) % UInt64(partCount)) }
+
+    private mutating func add(_ task: RegisteredDownload, _ sign: Int) {
+        count += sign
+        if task.isUnderWay { underWay += sign }
+        if task.canProceed { proceeding += sign }
+        if task.isDiscretionary { discretionary += sign }
+        unrecordedBytes += Int64(sign) * max(0, task.snapshot.received - task.recordedBytes)
     }
 }

@@ -6,32 +6,18 @@ internal import Transfers
 struct TaskRegistry: Sendable {
     /// Downloads that clients can see.
     private(set) var downloads = DownloadTable()
-    var uploads: [TaskID: RegisteredUpload] = [:]
-    /// Running fetches of feeds, searches and assets.
-    var fetches: [TaskID: TaskInfo] = [:]
-    /// The last failure for each episode whose open(2) still waits for the server. An opened episode has no task before
-    /// its first read.
-    private(set) var openings: [MediaID: Opening] = [:]
+    /// Uploads, and running fetches of feeds, searches and assets.
+    var others: [TaskID: TaskInfo] = [:]
+    /// The last failure, and the time of the next attempt, for each episode whose open(2) still waits for the server.
+    /// An opened episode has no task before its first read.
+    private(set) var openings: [MediaID: (error: String, nextTry: WallTime?)] = [:]
     private(set) var sessions: [ClientID: ClientSession] = [:]
-    /// The downloads that clients have suspended, with these clients.
-    private(set) var holds = TaskHolds<ClientID>()
-    /// Downloads to start or suspend in the engine once it is known which of them have space.
-    private var orders: [MediaID: Order] = [:]
+    /// Downloads to start or suspend in the engine once it is known which of them have space, with their place in the
+    /// order of arrival.
+    private var orders: [MediaID: (place: Int, priority: TransferPriority)] = [:]
     /// Event numbers reserved in the library and not yet used. The lower bound is above all numbers that this run has
     /// used, reserved or not.
     private var sequences: Range<Int64> = 0..<0
-
-    /// The last failure of a waiting open, with the time of the next attempt.
-    struct Opening: Sendable, Equatable {
-        var error: String
-        var nextTry: WallTime?
-    }
-
-    private struct Order {
-        /// The position in the order of arrival.
-        var place: Int
-        var priority: TransferPriority
-    }
 
     /// The minimum interval between two writes of a download's received bytes to the library, where other processes and
     /// the next daemon read them.
@@ -42,7 +28,7 @@ struct TaskRegistry: Sendable {
     /// Returns whether any task could proceed without a command.
     func hasRunnable(waiting: [MediaID: StorageShortage]) -> Bool {
         downloads.proceeding > 0 && downloads.values.contains { $0.canProceed && waiting[$0.media] == nil }
-            || uploads.values.contains(where: \.canProceed)
+            || others.values.contains { $0.state != .suspended && $0.state != .failed }
     }
 
     /// Whether an automatic download that nobody has requested is running or queued.
@@ -51,11 +37,16 @@ struct TaskRegistry: Sendable {
     /// Returns whether no upload is running or queued, and every running or queued download waits for space.
     func isAtRest(waiting: [MediaID: StorageShortage]) -> Bool {
         !(downloads.underWay > 0 && downloads.values.contains { $0.isUnderWay && waiting[$0.media] == nil })
-            && !uploads.values.contains(where: \.isUnderWay)
+            && !others.values.contains { $0.kind == .upload && $0.state.isActive }
     }
 
+    /// The downloads that clients have suspended.
+    var held: Set<MediaID> { sessions.values.reduce(into: []) { $0.formUnion($1.held.keys) } }
+
     /// Returns whether a person or a client has suspended a task.
-    func isSuspended(_ media: MediaID) -> Bool { downloads[media]?.isSuspended ?? false || holds.isHeld(media) }
+    func isSuspended(_ media: MediaID) -> Bool { downloads[media]?.isSuspended ?? false || isHeld(media) }
+
+    private func isHeld(_ media: MediaID) -> Bool { sessions.values.contains { $0.held[media] != nil } }
 
     /// Returns the downloads as input for `StoragePolicy`.
     ///
@@ -189,9 +180,7 @@ struct TaskRegistry: Sendable {
     private mutating func removeTask(
         _ snapshot: DownloadSnapshot, _ task: RegisteredDownload?, at now: Moment, _ outcome: inout Outcome
     ) {
-        openings[snapshot.key] = snapshot.error.map {
-            Opening(error: $0.message, nextTry: Self.nextTry(snapshot, at: now))
-        }
+        openings[snapshot.key] = snapshot.error.map { ($0.message, Self.nextTry(snapshot, at: now)) }
         if task == nil, snapshot.state == .remote {
             // A probe (a read by a program that only reads tags) has fetched a part of the file.
             outcome.newBytes += max(0, snapshot.received)
@@ -212,7 +201,7 @@ struct TaskRegistry: Sendable {
         _ media: MediaID, generation: Int, size: Int64, at now: Moment, _ outcome: inout Outcome
     ) {
         let task = downloads.remove(media)
-        holds.remove(media)
+        for client in sessions.keys { sessions[client]?.held[media] = nil }
         let snapshot = DownloadSnapshot(
             task: media, generation: generation, state: .cached, received: size, total: size)
         let event = event(.completed(info(snapshot, task, at: now)), at: now)
@@ -239,7 +228,7 @@ struct TaskRegistry: Sendable {
 
     /// Removes a task and broadcasts its end, unless `report` has already done so.
     mutating func remove(_ media: MediaID, at now: Moment, _ outcome: inout Outcome) {
-        holds.remove(media)
+        for client in sessions.keys { sessions[client]?.held[media] = nil }
         guard let task = downloads.remove(media) else { return }
         if task.isUnderWay { outcome.hasEndedTask = true }
         outcome.changesShares = true
@@ -269,8 +258,8 @@ struct TaskRegistry: Sendable {
 
     /// Collects an order to start, resume or suspend a task; `drainOrders` returns it.
     mutating func order(_ media: MediaID, _ priority: TransferPriority) {
-        let order = orders[media] ?? Order(place: orders.count, priority: priority)
-        orders[media] = Order(place: order.place, priority: max(order.priority, priority))
+        let order = orders[media] ?? (orders.count, priority)
+        orders[media] = (order.place, max(order.priority, priority))
     }
 
     /// Orders a task with the priority of its origin (automatic, or requested), unless it has failed.
@@ -283,9 +272,9 @@ struct TaskRegistry: Sendable {
     /// example cancelled before it was known whether they have space, are dropped.
     ///
     /// - Parameter rejected: downloads that can never fit into the cache; they have failed already and are not started.
-    mutating func drainOrders(rejected: Set<MediaID>) -> [Effect] {
+    mutating func drainOrders(rejected: [MediaID: StorageShortage]) -> [Effect] {
         defer { orders = [:] }
-        return orders.filter { !rejected.contains($0.key) && downloads[$0.key] != nil }
+        return orders.filter { rejected[$0.key] == nil && downloads[$0.key] != nil }
             .sorted { $0.value.place < $1.value.place }
             .map { .run($0.key, isSuspended: isSuspended($0.key), $0.value.priority) }
     }
@@ -296,34 +285,78 @@ struct TaskRegistry: Sendable {
         sessions[client] = ClientSession(configuration: configuration)
     }
 
-    mutating func create(_ media: MediaID, by client: ClientID, at now: Moment) {
-        sessions[client]?.created[media] = now.wall
-    }
+    mutating func create(_ media: MediaID, by client: ClientID) { sessions[client]?.created.insert(media) }
 
     mutating func begin(_ media: MediaID, by client: ClientID) {
-        sessions[client]?.created[media] = nil
+        sessions[client]?.created.remove(media)
         if downloads[media]?.session == ClientSession.clientBound { sessions[client]?.begun.insert(media) }
     }
 
     mutating func forget(_ media: MediaID, by client: ClientID) {
-        sessions[client]?.created[media] = nil
+        sessions[client]?.created.remove(media)
         sessions[client]?.begun.remove(media)
     }
 
     mutating func hold(_ media: MediaID, by client: ClientID) {
-        holds.suspend(media, by: client)
+        sessions[client]?.held[media, default: 0] += 1
         orderWithOwnPriority(media)
     }
 
     mutating func release(_ media: MediaID, by client: ClientID) {
-        if holds.resume(media, by: client) { orderWithOwnPriority(media) }
+        guard let count = sessions[client]?.held[media] else { return }
+        sessions[client]?.held[media] = count > 1 ? count - 1 : nil
+        orderWithOwnPriority(media)
     }
 
     mutating func disconnect(_ client: ClientID, _ outcome: inout Outcome) {
-        for media in holds.removeAll(by: client) { orderWithOwnPriority(media) }
         guard let session = sessions.removeValue(forKey: client) else { return }
+        for media in session.held.keys.sorted() where !isHeld(media) { orderWithOwnPriority(media) }
         for media in session.begun.sorted() where !sessions.values.contains(where: { $0.begun.contains(media) }) {
             outcome.effects.append(.abandon(media, isEphemeral: session.configuration == .ephemeral))
         }
+    }
+}
+
+// Tasks other than downloads.
+extension TaskRegistry {
+    /// Adds or updates a task, and broadcasts its new state or progress.
+    mutating func update(_ task: TaskInfo, at now: Moment, _ outcome: inout Outcome) {
+        let old = others.updateValue(task, forKey: task.id)
+        // The failure has already been broadcast as the task's last event.
+        if task.state == .failed, old?.state == .failed { return }
+        outcome.effects.append(
+            .broadcast(event(old?.state == task.state ? .progress(task) : .state(task), at: now)))
+    }
+
+    mutating func adopt(_ fetch: TaskInfo) { others[fetch.id] = fetch }
+
+    /// Records the progress of a fetch. Has no effect after the fetch has ended.
+    mutating func progress(
+        _ id: TaskID, received: Int64, expected: Int64?, at now: Moment, _ outcome: inout Outcome
+    ) {
+        guard var fetch = others[id], fetch.received < received else { return }
+        (fetch.received, fetch.expected) = (received, expected)
+        update(fetch, at: now, &outcome)
+    }
+
+    /// Removes a task that has ended in this state, and broadcasts its end.
+    mutating func end(_ id: TaskID, _ state: TaskState, at now: Moment, _ outcome: inout Outcome) {
+        guard var task = others.removeValue(forKey: id) else { return }
+        if task.kind == .upload, task.state.isActive { outcome.hasEndedTask = true }
+        task.state = state
+        let isComplete = state == .completed
+        if isComplete { (task.received, task.error) = (task.expected ?? 0, nil) }
+        let event = event(isComplete ? .completed(task) : .state(task), at: now)
+        if task.kind == .upload { outcome.effects.append(.write(.uploadRemoved(id, isComplete ? event : nil))) }
+        outcome.effects.append(.broadcast(event))
+    }
+
+    mutating func fail(_ id: TaskID, _ error: TransferError, at now: Moment, _ outcome: inout Outcome) {
+        guard var upload = others[id] else { return }
+        (upload.state, upload.error, upload.rate) = (.failed, error.message, nil)
+        others[id] = upload
+        let event = event(.failed(upload), at: now)
+        outcome.effects += [.write(.uploadFailed(id, error, event)), .broadcast(event)]
+        outcome.hasEndedTask = true
     }
 }

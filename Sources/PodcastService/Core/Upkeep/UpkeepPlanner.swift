@@ -6,9 +6,6 @@ struct UpkeepPlanner: Sendable {
     struct State {
         /// Whether no client is connected, nothing is running or waits to be written, and no task could proceed.
         var isIdle: Bool
-        /// Whether work is running. It may change the due times repeatedly, so they are read at most once per
-        /// `readInterval` until it has finished.
-        var isBusy: Bool
         /// The time at which the network and power conditions have to be read again; `nil` if no work depends on them.
         var conditionsDue: Instant?
         /// Whether the network and power conditions permit discretionary work.
@@ -23,10 +20,8 @@ struct UpkeepPlanner: Sendable {
     private(set) var due: [Chore: WallTime] = [:]
     /// Whether the due times may have changed since the daemon last read them (`readSchedule`).
     private var isStale = true
-    /// The time at which the due times were last read.
+    /// The time at which the due times were last read, or a due chore was performed.
     private var readAt: Instant?
-    /// The time at which a due chore was last performed.
-    private var performedAt: Instant?
     /// The start of the daemon's idle time; `nil` while it is not idle.
     private var idleSince: Instant?
     /// Whether `plan` has returned `leave` since the daemon became idle.
@@ -41,8 +36,8 @@ struct UpkeepPlanner: Sendable {
     /// The longest time without a tick. Due times refer to the wall clock, and a set clock wakes nothing. So the due
     /// times are compared with the clock at least this often, and a chore that was missed meanwhile is performed once.
     private static let longestSleep: Duration = .seconds(900)
-    /// The minimum interval between two readings of the due times while work is running, and between a chore and the
-    /// next reading.
+    /// The minimum interval between two readings of the due times, since work may change them repeatedly, and between a
+    /// chore and the next reading, to prevent a busy loop if the chore stays due.
     private static let readInterval: Duration = .seconds(1)
     /// The largest change of the wall clock that counts as a correction: beyond it, the clock was set.
     private static let clockTolerance: Duration = .seconds(60)
@@ -88,38 +83,25 @@ struct UpkeepPlanner: Sendable {
         for chore in chores { due[chore] = nil }
         if !chores.isEmpty {
             isStale = true
-            performedAt = now.uptime
+            readAt = now.uptime
         }
         effects += chores.map { .perform($0) }
         if due[.tidyUp] == nil { due[.tidyUp] = now.wall + Self.longestSleep }
-        let readsAt = readMoment(state, at: now)
+        let readsAt = readAt.map { $0 + Self.readInterval } ?? now.uptime
         if isStale, readsAt <= now.uptime {
             isStale = false
             readAt = now.uptime
             effects.append(.readSchedule)
         }
-        effects += planExit(state, at: now)
-        return effects + wake(readingAt: readsAt, state, at: now)
-    }
-
-    /// Returns the earliest time at which the due times may be read. The pause after a chore prevents a busy loop if
-    /// the chore stays due.
-    private func readMoment(_ state: State, at now: Moment) -> Instant {
-        let last = [performedAt, state.isBusy ? readAt : nil].compactMap(\.self).max()
-        return last.map { $0 + Self.readInterval } ?? now.uptime
-    }
-
-    private mutating func planExit(_ state: State, at now: Moment) -> [Effect] {
-        guard state.isIdle else {
-            idleSince = nil
-            isLeaving = false
-            return []
+        if !state.isIdle {
+            (idleSince, isLeaving) = (nil, false)
+        } else if !isLeaving {
+            let since = idleSince ?? now.uptime
+            idleSince = since
+            isLeaving = now.uptime - since >= idleExit
+            if isLeaving { effects.append(.leave) }
         }
-        let since = idleSince ?? now.uptime
-        idleSince = since
-        guard !isLeaving, now.uptime - since >= idleExit else { return [] }
-        isLeaving = true
-        return [.leave]
+        return effects + wake(readingAt: readsAt, state, at: now)
     }
 
     /// Detects that the wall clock was set, by comparing it with the uptime. If it was set back, shifts the due times.
