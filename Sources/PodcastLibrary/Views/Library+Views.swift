@@ -17,8 +17,7 @@ package struct ViewFolder: Sendable, Equatable {
 /// A view with its definition.
 package struct StoredView: Sendable, Equatable {
     package var folder: ViewFolder
-    /// `nil` if a newer version of podfs has set it and this one cannot read it.
-    package var definition: ViewDefinition?
+    package var definition: ViewDefinition
     /// The number of episodes in the folder.
     package var count: Int
 }
@@ -74,23 +73,15 @@ extension Library {
     /// Changes a view, or creates one that does not exist.
     ///
     /// - Parameter assignments: `KEY=VALUE`, or `KEY=` to remove a condition. Other keys keep their values.
-    /// - Throws: `SettingError` for an invalid name, key or value, and if this version cannot read the view's
-    ///   definition; nothing is then changed.
+    /// - Returns: The name of the view's folder.
+    /// - Throws: `SettingError` for an invalid name, key or value; nothing is then changed.
     @discardableResult
-    package func setView(named name: String, _ assignments: [String], now: Int64) throws -> ViewFolder {
+    package func setView(named name: String, _ assignments: [String], now: Int64) throws -> String {
         let name = FileName.normalized(name)
         return try write { db in
             let folded = FileName.folded(name)
-            let known = try Row.fetchOne(db, "SELECT id, definition FROM view WHERE folded = ?", [folded])
-            var definition = ViewDefinition()
-            if let known {
-                guard let stored = try? ViewDefinition(lines: known[1]) else {
-                    throw SettingError(
-                        message: "the view '\(PlainText.excerpt(name))' has conditions of a newer podfs: "
-                            + "update podfs, or remove the view (podfs view remove) and create it again")
-                }
-                definition = stored
-            }
+            let known = try Row.fetchOne(db, "SELECT id, definition, name FROM view WHERE folded = ?", [folded])
+            var definition = ViewDefinition(lines: known?[1] ?? "")
             for assignment in assignments { try definition.set(assignment) }
             let id: ViewID
             if let known {
@@ -107,10 +98,7 @@ extension Library {
                 }
             }
             try materializedViews.rebuild(id, db, now: now)
-            guard let folder = try ViewFolder.fetch(db, where: "id = ?", [id]).first else {
-                throw LibraryError.failed(path: path, reason: "the view was not stored")
-            }
-            return folder
+            return known?[2] ?? name
         }
     }
 
@@ -167,6 +155,6 @@ extension StoredView: StoredRow {
     static let table = "view"
 
     init(_ row: Row) {
-        self.init(folder: ViewFolder(row), definition: try? ViewDefinition(lines: row[4]), count: row[5])
+        self.init(folder: ViewFolder(row), definition: ViewDefinition(lines: row[4]), count: row[5])
     }
 }

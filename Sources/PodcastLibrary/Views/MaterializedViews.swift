@@ -12,11 +12,8 @@ import Transfers
 /// A listing reads only the rows of one view, however many views and episodes there are. Thread-safe; used only with
 /// the writing connection.
 final class MaterializedViews: Sendable {
-    /// The views whose definitions this version can read; `nil` until they are loaded.
+    /// All views; `nil` until they are loaded.
     private let compiled = Mutex<[ViewSQL]?>(nil)
-
-    /// The time in seconds by which a due view is postponed if this version cannot read its definition: a day.
-    private static let recheck: Int64 = 86_400
 
     /// Discards the compiled definitions, after a change of a view or a rolled-back transaction.
     func invalidate() { compiled.withLock { $0 = nil } }
@@ -37,7 +34,7 @@ final class MaterializedViews: Sendable {
             """)
         guard try Bool.fetchOne(db, "SELECT EXISTS (SELECT 1 FROM changed_episode)") == true else { return }
         let views = try views(db)
-        try matchChangedTitles(views.filter { $0.definition.title != nil }, db)
+        try matchChangedTitles(views.filter { $0.title != nil }, db)
         for view in views { try ViewRefresh(db, view, now: now).applyChanges() }
         try db.run("UPDATE known_episode SET last = (SELECT coalesce(max(id), 0) FROM episode)")
         try db.run("DELETE FROM changed_episode")
@@ -50,18 +47,10 @@ final class MaterializedViews: Sendable {
     func update(_ db: Database, now: Int64) throws -> [String] {
         let due = try ViewID.fetchSet(db, "SELECT id FROM view WHERE expires <= ?", [now])
         guard !due.isEmpty else { return [] }
-        var names: [String] = []
-        let views = try views(db)
-        // Only a newer version can read the definitions of these views, and it rebuilds them when it runs. This version
-        // postpones them, because otherwise they would stay due.
-        for id in due.subtracting(views.map(\.id)) {
-            try db.run("UPDATE view SET expires = ? WHERE id = ?", [now + Self.recheck, id])
+        return try views(db).filter { due.contains($0.id) }.compactMap { view in
+            guard try ViewRefresh(db, view, now: now).rebuild() else { return nil }
+            return try String.fetchOne(db, "SELECT name FROM view WHERE id = ?", [view.id])
         }
-        for view in views where due.contains(view.id) {
-            guard try ViewRefresh(db, view, now: now).rebuild() else { continue }
-            names += try String.fetchAll(db, "SELECT name FROM view WHERE id = ?", [view.id])
-        }
-        return names
     }
 
     /// Rebuilds a new or changed view.
@@ -69,17 +58,15 @@ final class MaterializedViews: Sendable {
         invalidate()
         guard let view = try views(db).first(where: { $0.id == id }) else { return }
         try db.run("DELETE FROM view_title WHERE view = ?", [id])
-        if view.definition.title != nil { try match([view], "1", db) }
+        if view.title != nil { try match([view], "1", db) }
         _ = try ViewRefresh(db, view, now: now).rebuild()
     }
 
     private func views(_ db: Database) throws -> [ViewSQL] {
         if let known = compiled.withLock({ $0 }) { return known }
-        let rows = try Row.fetchCursor(db, sql: "SELECT id, definition FROM view ORDER BY id")
-        // A view is omitted if only a newer version can read its definition. Its stored episodes then stay unchanged.
-        let views = try rows.mapAll { row in
-            (try? ViewDefinition(lines: row[1])).map { ViewSQL(row[0], $0) }
-        }.compactMap { $0 }
+        let views = try Row.fetchCursor(db, "SELECT id, definition FROM view ORDER BY id").mapAll {
+            ViewSQL($0[0], ViewDefinition(lines: $0[1]))
+        }
         compiled.withLock { $0 = views }
         return views
     }
@@ -107,7 +94,7 @@ final class MaterializedViews: Sendable {
             WHERE p.ephemeral = 0 AND e.buried <> \(EpisodeSQL.alternate) AND \(condition)
             """)
         while let row = try rows.next() {
-            for view in views where view.definition.title?.matches(row[1]) ?? false {
+            for view in views where view.title?.matches(row[1]) ?? false {
                 try db.run(
                     "INSERT INTO view_title (episode, view) VALUES (?, ?)", [row[0] as EpisodeID, view.id])
             }
@@ -140,7 +127,7 @@ private struct ViewRefresh {
         guard let row = try Row.fetchOne(db, "SELECT count, expires FROM view WHERE id = ?", [view.id]) else { return }
         (count, expires) = (row[0], row[1])
         let (oldCount, oldExpires) = (count, expires)
-        let limit = view.definition.limit ?? .max
+        let limit = view.limit
         let last = count >= limit ? try places("rank DESC, tie DESC", limit: 1).first : nil
         let old = try changedPlaces()
         for place in old { try remove(place) }
@@ -152,7 +139,7 @@ private struct ViewRefresh {
         } else if let last, count < limit {
             try insert(from: "episode e", view.condition, view.isAfter, last, limit: limit - count)
         }
-        if let age = view.definition.olderThan {
+        if let age = view.olderThan {
             // These episodes may match once they are old enough.
             try expire(after: age, "id IN (SELECT id FROM changed_episode)")
         }
@@ -167,8 +154,8 @@ private struct ViewRefresh {
     consuming func rebuild() throws -> Bool {
         let old = try places("rank, tie")
         try db.run("DELETE FROM view_episode WHERE view = ?", [view.id])
-        try insert(from: "episode e", view.condition, limit: view.definition.limit ?? .max)
-        if let age = view.definition.olderThan { try expire(after: age) }
+        try insert(from: "episode e", view.condition, limit: view.limit)
+        if let age = view.olderThan { try expire(after: age) }
         let hasMoved = try places("rank, tie") != old
         try write(hasMoved: hasMoved, isTouched: false)
         return hasMoved
@@ -195,7 +182,7 @@ private struct ViewRefresh {
             ["view": view.id, "now": now, "rank": place?.rank, "tie": place?.tie, "limit": limit])
         while let row = try inserted.next() {
             count += 1
-            if let age = view.definition.newerThan { expires = min(expires ?? .max, row[0] + age) }
+            if let age = view.newerThan { expires = min(expires ?? .max, row[0] + age) }
         }
     }
 

@@ -14,7 +14,11 @@ extension ViewID: DatabaseValueConvertible {}
 /// A view's definition as parts of SQL about `episode e`. They may contain the arguments `:view` and `:now`.
 struct ViewSQL: Sendable {
     let id: ViewID
-    let definition: ViewDefinition
+    /// The expression that the titles must match; stored matches decide `condition`.
+    let title: TitlePattern?
+    let limit: Int
+    /// The maximum and the minimum age in seconds since publication; for an undated episode, since it was first seen.
+    let newerThan, olderThan: Int64?
     /// The view's condition, without its limit.
     let condition: String
     /// `condition` for episodes in `changed_episode` only.
@@ -40,11 +44,14 @@ struct ViewSQL: Sendable {
 
     init(_ id: ViewID, _ definition: ViewDefinition) {
         self.id = id
-        self.definition = definition
+        title = definition.values[.title].flatMap { try? TitlePattern($0) }
+        limit = definition.values[.limit].map { Int($0) ?? .max } ?? ViewDefinition.standardLimit
+        newerThan = definition.values[.newerThan].flatMap(DurationText.seconds)
+        olderThan = definition.values[.olderThan].flatMap(DurationText.seconds)
         condition = Self.condition(definition)
         changedCondition = Self.condition(definition, in: "SELECT id FROM changed_episode")
         let milliseconds = "CAST(min(max(e.duration, 0), 1e9) * 1000 AS INTEGER)"
-        switch definition.order {
+        switch definition.values[.order].flatMap(ViewOrder.init) ?? .newest {
         case .newest:
             (rank, tie, order) = (Self.descending("e.moment"), "-e.id", "e.moment DESC, e.id DESC")
             isAfter = "(e.moment, e.id) < (-:rank, -:tie)"
@@ -65,44 +72,39 @@ struct ViewSQL: Sendable {
     ///   queries, which would otherwise read all complete renditions and all matching titles.
     private static func condition(_ definition: ViewDefinition, in scope: String? = nil) -> String {
         let bound = scope.map { " AND episode IN (\($0))" } ?? ""
-        var conditions = ["e.buried = 0", "(SELECT ephemeral FROM podcast WHERE id = e.podcast) = 0"]
-        for (flag, isWanted) in definition.flags {
-            let not = isWanted ? "" : "NOT "
-            switch flag {
-            case .unplayed: conditions.append("e.played = \(isWanted ? 0 : 1)")
-            case .inProgress:
-                conditions.append(isWanted ? EpisodeSQL.isBegun : "NOT coalesce(\(EpisodeSQL.isBegun), 0)")
-            case .pinned: conditions.append("\(not)e.pinned")
-            case .downloaded:
-                conditions.append("e.id \(not)IN (SELECT episode FROM rendition WHERE complete = 1\(bound))")
+        let conditions = definition.assignments.compactMap { key, value -> String? in
+            let not = value == "true" ? "" : "NOT "
+            lazy var names = folded(value)
+            lazy var seconds = DurationText.seconds(value) ?? 0
+            switch key {
+            case .unplayed: return "\(not)e.played = 0"
+            case .inProgress: return not.isEmpty ? EpisodeSQL.isBegun : "NOT coalesce(\(EpisodeSQL.isBegun), 0)"
+            case .pinned: return "\(not)e.pinned"
+            case .downloaded: return "e.id \(not)IN (SELECT episode FROM rendition WHERE complete = 1\(bound))"
+            case .title: return "e.id IN (SELECT episode FROM view_title WHERE view = :view\(bound))"
+            case .tag:
+                return """
+                    e.podcast IN (SELECT s.podcast FROM show_tag s JOIN tag t ON t.id = s.tag \
+                    WHERE t.folded IN (\(names)))
+                    """
+            case .show:
+                return "e.podcast IN (SELECT id FROM podcast WHERE folded IN (\(names)) OR folded(title) IN (\(names)))"
+            case .type: return "is_video(e.type, e.name) = \(value == "video")"
+            case .newerThan: return "e.moment > :now - \(seconds)"
+            case .olderThan: return "e.moment <= :now - \(seconds)"
+            case .minDuration: return "e.duration >= \(seconds)"
+            case .maxDuration: return "e.duration BETWEEN 0 AND \(seconds)"
+            case .order, .limit: return nil
             }
         }
-        if definition.title != nil {
-            conditions.append("e.id IN (SELECT episode FROM view_title WHERE view = :view\(bound))")
-        }
-        if !definition.tags.isEmpty {
-            conditions.append(
-                """
-                e.podcast IN (SELECT s.podcast FROM show_tag s JOIN tag t ON t.id = s.tag \
-                WHERE t.folded IN (\(folded(definition.tags))))
-                """)
-        }
-        if !definition.shows.isEmpty {
-            let names = folded(definition.shows)
-            conditions.append(
-                "e.podcast IN (SELECT id FROM podcast WHERE folded IN (\(names)) OR folded(title) IN (\(names)))")
-        }
-        if let medium = definition.medium { conditions.append("is_video(e.type, e.name) = \(medium == .video)") }
-        if let age = definition.newerThan { conditions.append("e.moment > :now - \(age)") }
-        if let age = definition.olderThan { conditions.append("e.moment <= :now - \(age)") }
-        if let least = definition.minDuration { conditions.append("e.duration >= \(least)") }
-        if let most = definition.maxDuration { conditions.append("e.duration BETWEEN 0 AND \(most)") }
-        return conditions.joined(separator: " AND ")
+        let isPresent = ["e.buried = 0", "(SELECT ephemeral FROM podcast WHERE id = e.podcast) = 0"]
+        return (isPresent + conditions).joined(separator: " AND ")
     }
 
-    /// Returns the folded names as literals.
-    private static func folded(_ names: [String]) -> String {
-        names.map { "'\(FileName.folded($0).replacing("'", with: "''"))'" }.joined(separator: ", ")
+    /// Returns the folded names of a list as literals.
+    private static func folded(_ list: String) -> String {
+        (NameList.names(list) ?? []).map { "'\(FileName.folded($0).replacing("'", with: "''"))'" }
+            .joined(separator: ", ")
     }
 
     /// The functions that the conditions call.

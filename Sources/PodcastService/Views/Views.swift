@@ -12,7 +12,7 @@ final class Views: ServicePart {
     init(_ driver: CoreDriver) { self.driver = driver }
 
     func set(_ name: String, _ assignments: [String]) throws -> Reply {
-        driver.report(.changedView(name: try library.setView(named: name, assignments, now: now()).name))
+        driver.report(.changedView(name: try library.setView(named: name, assignments, now: now())))
         return .done
     }
 

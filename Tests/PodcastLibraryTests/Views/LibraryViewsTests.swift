@@ -162,42 +162,6 @@ struct LibraryViewsTests {
         #expect(try library.nextViewUpdate() == today + day * 3 / 2)
     }
 
-    /// A newer version of podfs has changed the view's definition, and the user has returned to this version.
-    @Test func aViewOfANewerVersionIsNotDueAtOnceAgain() throws {
-        try subscribe("One", 3)
-        try library.setView(named: "New", ["newer_than=36h"], now: today)
-        let next = try #require(try library.nextViewUpdate())
-        try library.write { db in
-            try db.execute(sql: "UPDATE view SET definition = 'unknown=1' WHERE name = 'New'")
-        }
-        library.materializedViews.invalidate()
-        #expect(try library.updateViews(now: next).isEmpty)
-        #expect(try library.nextViewUpdate() == next + day)
-    }
-
-    /// A view with a condition that only a newer version of podfs knows keeps its definition until that version runs
-    /// again.
-    @Test func aViewOfANewerVersionIsNotChanged() throws {
-        try subscribe("One", 3)
-        try library.setView(named: "New", ["title=[12]"], now: today)
-        let stored = "title=[12]\nunknown=1"
-        try library.write { db in
-            try db.execute(sql: "UPDATE view SET definition = ? WHERE name = 'New'", arguments: [stored])
-        }
-        library.materializedViews.invalidate()
-        let error = #expect(throws: SettingError.self) { try library.setView(named: "new", ["limit=5"], now: today) }
-        #expect(error?.message.contains("podfs view remove") == true)
-        let definition = try DatabaseQueue(path: folder.library).read { db in
-            try String.fetchOne(db, sql: "SELECT definition FROM view WHERE name = 'New'")
-        }
-        #expect(try definition == stored && titles("New") == ["One 2", "One 1"])
-        let view = try #require(try library.view(named: "New"))
-        #expect(view.definition == nil && view.count == 2)
-        _ = try library.removeView(named: "New")
-        try library.setView(named: "New", ["limit=5"], now: today)
-        #expect(try library.view(named: "New")?.definition?.limit == 5)
-    }
-
     @Test func viewsAndShowsHaveDifferentNames() throws {
         try subscribe("One", 1)
         for (name, message) in [

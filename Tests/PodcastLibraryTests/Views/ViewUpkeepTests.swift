@@ -192,7 +192,7 @@ private struct ViewUpkeepRun {
             listed += found.count
             if found != searched.episodes || view.count != searched.count {
                 differences.append(
-                    "after \(number) \(last): \(view.definition?.lines ?? ""): \(found), \(view.count), not \(searched)"
+                    "after \(number) \(last): \(view.definition.lines): \(found), \(view.count), not \(searched)"
                 )
             }
         }

@@ -68,17 +68,14 @@ struct ViewListCommand: PodfsCommand {
 
     /// Returns the name of a view and its conditions as `KEY=VALUE`, quoted for a shell.
     static func line(_ view: StoredView) -> String {
-        guard let definition = view.definition else { return "\(view.folder.name): conditions of a newer podfs" }
-        let conditions = definition.assignments.map { "\($0.key.rawValue)=\(ShellQuoting.quoted($0.value))" }
+        let conditions = view.definition.assignments.map { "\($0.key.rawValue)=\(ShellQuoting.quoted($0.value))" }
         return ([view.folder.name + ":"] + conditions).joined(separator: " ")
     }
 
     private static func json(_ view: StoredView) -> OrderedJSON {
-        let conditions = view.definition.map { definition in
-            OrderedJSON.object(definition.assignments.map { ($0.key.rawValue, .string($0.value)) })
-        }
+        let conditions = view.definition.assignments.map { ($0.key.rawValue, OrderedJSON.string($0.value)) }
         return .object([
-            ("name", .string(view.folder.name)), ("conditions", conditions ?? .null),
+            ("name", .string(view.folder.name)), ("conditions", .object(conditions)),
             ("episodes", .int(Int64(view.count))),
         ])
     }
