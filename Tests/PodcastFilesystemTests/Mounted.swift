@@ -77,10 +77,10 @@ final class Mounted: Sendable {
     func subscribe(_ feed: FeedBuilder, url: String = "http://127.0.0.1:9/feed.xml", now: Int64 = 1_700_000_000) throws
         -> Podcast
     {
-        try library.subscribe(
+        let show = ArrivingShow(
             url: url, feed: try parse(feed, url), name: nil, response: FeedResponse(finalURL: url, status: 200),
-            template: .standard, now: now
-        ).podcast
+            now: now)
+        return try library.subscribe([show], template: .standard)[0].get().podcast
     }
 
     @discardableResult

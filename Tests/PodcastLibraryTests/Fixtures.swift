@@ -63,7 +63,16 @@ extension Library {
     {
         try subscribe(
             url: url, feed: makeFeed(items, title: title), name: name,
-            response: FeedResponse(finalURL: url, status: 200), template: .standard, now: noon)
+            response: FeedResponse(finalURL: url, status: 200), now: noon)
+    }
+
+    func subscribe(
+        url: String, feed: Feed, name: String?, response: FeedResponse, template: NameTemplate = .standard, now: Int64,
+        ephemeral: Bool = false, fromServer server: String? = nil
+    ) throws -> MergeResult {
+        let show = ArrivingShow(
+            url: url, feed: feed, name: name, response: response, now: now, ephemeral: ephemeral, fromServer: server)
+        return try subscribe([show], template: template)[0].get()
     }
 
     func merge(_ items: [Item], into podcast: ShowID, now: Int64 = noon + day) throws -> MergeResult {

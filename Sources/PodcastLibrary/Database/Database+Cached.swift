@@ -30,6 +30,9 @@ struct Columns: ExpressibleByDictionaryLiteral {
     /// The number of columns of a new episode, rounded up.
     private static let usual = 32
 
+    /// The names, separated by commas.
+    var list: String { names.map { "\($0)" }.joined(separator: ", ") }
+
     static func += (columns: inout Columns, more: Columns) {
         columns.names += more.names
         columns.values += more.values

@@ -4,7 +4,7 @@ package import PodcastFeed
 /// detects changes. A class, because a copy of its dozens of strings would take longer than reading them.
 final class EpisodeFacts: Sendable {
     let item: Item
-    /// The main enclosure: the first one with a URL.
+    /// The main encoding: that of the first enclosure with a URL.
     let media: Enclosure
     /// All encodings of the media, the main one first.
     let encodings: [Medium]
@@ -23,10 +23,10 @@ final class EpisodeFacts: Sendable {
 
     /// Creates the values; `nil` for an item without an enclosure that has a URL.
     init?(_ item: Item) {
-        guard let media = item.enclosures.first(where: { !$0.url.isEmpty }) else { return nil }
+        encodings = item.media
+        guard let media = encodings.first?.enclosure, !media.url.isEmpty else { return nil }
         self.item = item
         self.media = media
-        encodings = item.media
         let title = FileName.trimmedSpace(item.title ?? "")
         self.title = title.isEmpty ? FileName.untitled : title
         let guid = FileName.trimmedSpace(item.guid ?? "")

@@ -60,7 +60,7 @@ extension Library {
             if let isSuspended: Bool = row[6] { task = .init(isSuspended: isSuspended, isAutomatic: row[7]) }
             let stated = EpisodeSize(confirmed: nil, length: row[bytes: 11], duration: row[12], type: nil, name: "")
             return EpisodeSource(
-                podcast: podcast, sources: try StoredSources.fetch(db, of: episode, url: row[1]), name: row[10],
+                podcast: podcast, sources: try MediaSource.fetch(db, of: episode, url: row[1]), name: row[10],
                 generation: row[2], confirmedSize: row[bytes: 3],
                 statedSize: stated.source == .feed ? stated.bytes : nil, file: row[4], fileSize: row[bytes: 8],
                 fileState: row[9], isComplete: row[5] ?? false, isArchived: row[13], task: task,

@@ -34,14 +34,6 @@ enum StoredDetails {
         }
         return true
     }
-
-    static func write(_ details: EpisodeDetails?, of episode: EpisodeID, isNew: Bool, _ db: Database) throws {
-        if let text = text(details) {
-            try db.run("INSERT OR REPLACE INTO episode_details (episode, value) VALUES (?, ?)", [episode, text])
-        } else if !isNew {
-            try db.run("DELETE FROM episode_details WHERE episode = ?", [episode])
-        }
-    }
 }
 
 extension Library {

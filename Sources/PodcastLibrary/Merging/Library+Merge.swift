@@ -5,28 +5,10 @@ package import PodcastProtocol
 package import Transfers
 
 extension Library {
-    /// Adds a show with the episodes of its feed, in one transaction.
+    /// Adds shows with the episodes of their feeds, in one transaction. A rejected show does not affect the others.
     ///
     /// If the library has a search result with the same address, that result becomes the subscription. Its ids and its
     /// cached bytes stay.
-    ///
-    /// - Parameters:
-    ///   - name: The folder's name, used unchanged except for normalization to NFC; `nil` derives one from the title.
-    ///   - ephemeral: Whether the show is a search result. If the same show is found again, that is not an error: the
-    ///     search result is renewed.
-    ///   - server: The show's address as the sync server has sent it. The new subscription is then not sent back to the
-    ///     server. `nil` if it does not come from the server.
-    /// - Throws: `alreadySubscribed`, `invalidName`, `nameTaken`.
-    package func subscribe(
-        url: String, feed: Feed, name: String?, response: FeedResponse, template: NameTemplate, now: Int64,
-        ephemeral: Bool = false, fromServer server: String? = nil
-    ) throws -> MergeResult {
-        let show = ArrivingShow(
-            url: url, feed: feed, name: name, response: response, now: now, ephemeral: ephemeral, fromServer: server)
-        return try write { db in try Self.add(show, template, db).get() }
-    }
-
-    /// Adds shows with the episodes of their feeds, in one transaction. A rejected show does not affect the others.
     ///
     /// - Returns: A result for each of `shows`, in the same order. A show is rejected with `alreadySubscribed`,
     ///   `invalidName` or `nameTaken`.
@@ -59,24 +41,7 @@ extension Library {
             folder = try names.claim(folder) { try isTaken($0, db) }
         }
 
-        let found = try ShowID.fetchOne(db, "SELECT id FROM podcast WHERE url = ?", [show.url])
-        let id: ShowID
-        if let found {
-            id = found
-            try db.run(
-                "UPDATE podcast SET name = ?, folded = ?, ephemeral = ?, created = ?, changed = ? WHERE id = ?",
-                [folder, FileName.folded(folder), show.ephemeral, show.now, show.now, id])
-        } else {
-            try db.run(
-                """
-                INSERT INTO podcast (name, folded, url, title, created, changed, ephemeral)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                """,
-                [
-                    folder, FileName.folded(folder), show.url, title, show.now, show.now, show.ephemeral,
-                ])
-            id = ShowID(db.lastInsertedRowID)
-        }
+        let id = try PodcastSQL.put(show.url, title, folder: folder, ephemeral: show.ephemeral, now: show.now, db)
         if !show.ephemeral {
             try setAccess(of: id, url: show.givenURL, reach: show.reach ?? show.response.reach, db)
         }
@@ -131,13 +96,14 @@ extension Library {
 package struct ArrivingShow: Sendable {
     let url: String
     let feed: Feed
-    /// The folder's name in NFC; `nil` derives one from the title.
+    /// The folder's name, used unchanged except for normalization to NFC; `nil` derives one from the title.
     let name: String?
     let response: FeedResponse
     let now: Int64
-    /// Whether this is a search result.
+    /// Whether this is a search result. If the same show is found again, that is not an error: it is renewed.
     let ephemeral: Bool
-    /// The show's address as the sync server has sent it; `nil` if the server did not send it.
+    /// The show's address as the sync server has sent it: the subscription is then not sent back. `nil` if the server
+    /// did not send it.
     let server: String?
     /// The address that a person entered; `nil` if the address comes from a catalogue or a server.
     let givenURL: String?
@@ -146,7 +112,6 @@ package struct ArrivingShow: Sendable {
     let reach: AddressSpace?
     let items: Merge.Items
 
-    /// - Parameters: As for `Library.subscribe`.
     package init(
         url: String, feed: Feed, name: String?, response: FeedResponse, now: Int64, ephemeral: Bool = false,
         fromServer server: String? = nil, givenURL: String? = nil, reach: AddressSpace? = nil

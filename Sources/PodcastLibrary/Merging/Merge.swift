@@ -19,18 +19,6 @@ struct Merge {
         }
     }
 
-    /// An episode's row.
-    private struct StoredEpisode {
-        let id: EpisodeID
-        let identity: EpisodeIdentity
-        let media: StoredMedia
-        let listed: Bool
-        let buried: Bool
-        let digest: Int64
-        let visibleDigest: Int64
-        let firstSeen: Int64
-    }
-
     let db: Database
     let podcast: ShowID
     let template: NameTemplate
@@ -39,24 +27,24 @@ struct Merge {
     private var inserted: [EpisodeID] = []
     private var updated: [EpisodeID] = []
     private var unlisted: [EpisodeID] = []
-    private var alternates: AlternateRows
+    /// The number of alternates that the show may still get; `nil` until they have been counted.
+    var room: Int?
     /// Whether any change of this merge is visible to users.
-    private var isVisible = false
+    var isVisible = false
 
     init(db: Database, podcast: ShowID, template: NameTemplate, now: Int64) {
         self.db = db
         self.podcast = podcast
         self.template = template
         self.now = now
-        alternates = AlternateRows(db: db, podcast: podcast, now: now)
     }
 
     /// - Throws: `noSuchPodcast`.
     mutating func run(_ feed: Feed, _ items: Items, _ response: FeedResponse) throws -> MergeResult {
         let old = try show()
-        let known = try rows()
+        let (known, identities) = try rows()
         let rowOfItem = EpisodeMatcher.match(
-            items: items.episodes.map(\.identity), rows: known.map(\.identity), isDelta: response.isDelta)
+            items: items.episodes.map(\.identity), rows: identities, isDelta: response.isDelta)
 
         var present = Array(repeating: false, count: known.count)
         var fresh: [EpisodeFacts] = []
@@ -69,25 +57,26 @@ struct Merge {
             try refresh(known[row], with: item)
         }
         if response.isWhole, !response.isDelta {
-            for (row, isPresent) in zip(known, present) where !isPresent && row.listed {
+            for (row, isPresent) in zip(known, present) where !isPresent && row.isListed {
                 try db.run("UPDATE episode SET listed = 0 WHERE id = ?", [row.id])
-                if !row.buried { unlisted.append(row.id) }
+                if !row.isBuried { unlisted.append(row.id) }
             }
         }
-        if response.isDelta {
-            try insert(fresh, show: old.title, isFirst: known.isEmpty)
-            if !inserted.isEmpty { try Library.unpark(podcasts: [podcast], now: now, db) }
-            try updatePodcast(afterDelta: response)
-            try observe(inserted.isEmpty ? .unchanged : .healthy, old)
-            return try result(items)
-        }
-        let title = FileName.trimmedSpace(feed.title ?? "")
-        try insert(fresh, show: title.isEmpty ? old.title : title, isFirst: known.isEmpty)
+        let stated = response.isDelta ? "" : FileName.trimmedSpace(feed.title ?? "")
+        let title = stated.isEmpty ? old.title : stated
+        try insert(fresh, show: title, isFirst: known.isEmpty)
         if !inserted.isEmpty { try Library.unpark(podcasts: [podcast], now: now, db) }
-        try updatePodcast(old, feed, title: title.isEmpty ? old.title : title, unplayable: items.skipped, response)
-        let isEmptied = response.isWhole && items.episodes.isEmpty && known.contains { !$0.buried }
-        try observe(isEmptied ? .emptied : .healthy, old)
-        return try result(items)
+        if !response.isDelta { try updateShow(feed, title: title, unplayable: items.skipped, response) }
+        try PodcastSQL.recordSuccess(response, of: podcast, isChanged: isVisible, now: now, db)
+
+        var trouble = old.trouble
+        let isEmptied = response.isWhole && items.episodes.isEmpty && known.contains { !$0.isBuried }
+        trouble.observe(
+            response.isDelta && inserted.isEmpty ? .unchanged : isEmptied && !response.isDelta ? .emptied : .healthy,
+            at: now)
+        if trouble != old.trouble { try Library.set(trouble, of: podcast, now: now, db) }
+        return MergeResult(
+            podcast: try show(), inserted: inserted, updated: updated, unlisted: unlisted, skipped: items.skipped)
     }
 
     private func show() throws -> Podcast {
@@ -97,86 +86,53 @@ struct Merge {
         return show
     }
 
-    private func result(_ items: Items) throws -> MergeResult {
-        MergeResult(
-            podcast: try show(), inserted: inserted, updated: updated, unlisted: unlisted, skipped: items.skipped)
-    }
-
     /// Returns the rows of the show's episodes. Buried episodes, which no listing shows, are included. Alternates, the
     /// rows of an episode's other encodings, are not.
-    private func rows() throws -> [StoredEpisode] {
-        try Row.fetchCursor(
+    private func rows() throws -> ([StoredFile], [EpisodeIdentity]) {
+        var files: [StoredFile] = []
+        let identities = try Row.fetchCursor(
             db,
             """
-            SELECT id, length, listed, buried, digest, visible_digest,
-                guid, url, title, published, published_offset, type, duration, name, medium, main_url, first_seen
-            FROM episode WHERE podcast = ? AND id NOT IN (SELECT medium FROM alternate) ORDER BY id
+            SELECT \(StoredFile.columns()), e.guid, coalesce(e.main_url, e.url), e.title, e.published,
+                e.published_offset, e.type, e.duration
+            FROM episode e WHERE e.podcast = ? AND e.id NOT IN (SELECT medium FROM alternate) ORDER BY e.id
             """, [podcast]
         ).mapAll { row in
-            let published = (row[9] as Int64?).map { PublicationDate(seconds: $0, offset: row[10]) }
-            return StoredEpisode(
-                id: row[0],
-                identity: EpisodeIdentity(
-                    guid: row[6], url: row[15] ?? row[7], title: row[8], published: published, type: row[11],
-                    duration: row[12]),
-                media: StoredMedia(name: row[13], url: row[7], type: row[11], length: row[1], key: row[14]),
-                listed: row[2], buried: row[3], digest: row.bits(4), visibleDigest: row.bits(5), firstSeen: row[16])
+            files.append(StoredFile(row))
+            let published = (row[14] as Int64?).map { PublicationDate(seconds: $0, offset: row[15]) }
+            return EpisodeIdentity(
+                guid: row[11], url: row[12], title: row[13], published: published, type: row[16], duration: row[17])
         }
+        return (files, identities)
     }
 
-    // MARK: - Known episodes
+    // MARK: - Episodes
 
     /// Updates the row of an episode that the feed lists.
-    private mutating func refresh(_ row: StoredEpisode, with item: EpisodeFacts) throws {
+    private mutating func refresh(_ row: StoredFile, with item: EpisodeFacts) throws {
         // A buried episode is restored when the feed lists it again after omitting it. An episode that was buried while
         // the feed listed it stays buried as long as the feed lists it.
-        let returns = !row.listed && row.buried
+        let returns = !row.isListed && row.isBuried
         if row.digest == item.digest {
-            guard !row.listed else { return }
+            guard !row.isListed else { return }
             try db.run(
-                """
-                UPDATE episode SET listed = 1, buried = 0, changed = CASE WHEN ? THEN ? ELSE changed END
-                WHERE id = ?
-                """, [returns, now, row.id])
+                "UPDATE episode SET listed = 1, buried = 0, changed = iif(?, ?, changed) WHERE id = ?",
+                [returns, now, row.id])
+            if returns { isVisible = true }
         } else {
-            let sameVisible = row.visibleDigest == item.visibleDigest
-            let media = item.media(of: row.media)
-            var columns =
-                item.columns(media, name: row.media.name, firstSeen: row.firstSeen) + Self.columns(item, media)
-            columns += ["listed": true, "buried": row.buried && row.listed]
-            if returns || !sameVisible { columns += ["changed": now] }
-            if row.media.isOtherFile(than: media) { columns += ["confirmed_size": nil] }
-            try db.update("episode", columns, where: ["id": row.id])
-            try StoredSources.write(media.sources, of: row.id, isNew: false, db)
-            if !sameVisible { try writeDetail(row.id, item, isNew: false) }
-            try writeAttachments(row.id, item, isNew: false)
-            try alternates.write(item, of: row.id, name: row.media.name, besides: media, isNew: false)
-            if !sameVisible || alternates.hasVisibleChanges { isVisible = true }
+            try writeEpisode(
+                item, item.media(of: row), name: row.name, over: row, returns: returns,
+                ["buried": row.isBuried && row.isListed])
         }
-        if returns { isVisible = true }
         updated.append(row.id)
     }
-
-    /// Returns the columns that only an episode has, unlike an alternate.
-    private static func columns(_ facts: EpisodeFacts, _ media: EpisodeMedia) -> Columns {
-        [
-            "guid": facts.guid, "season": facts.item.season, "episode": facts.item.episode,
-            "episode_type": facts.item.episodeType, "explicit": facts.item.explicit, "link": facts.item.link,
-            "image": facts.item.image, "sidecars": facts.sidecars(besides: media).rawValue, "digest": facts.digest,
-            "visible_digest": facts.visibleDigest, "medium": media.key, "main_url": media.mainURL,
-        ]
-    }
-
-    // MARK: - New episodes
 
     /// Inserts episodes, the oldest first, so that ids increase with time and the older of two episodes with the same
     /// name gets the name without a number.
     private mutating func insert(_ items: [EpisodeFacts], show: String, isFirst: Bool) throws {
         guard !items.isEmpty else { return }
         let taken: Set<String> =
-            isFirst
-            ? []
-            : try String.fetchSet(db, "SELECT folded FROM episode WHERE podcast = ?", [podcast])
+            isFirst ? [] : try String.fetchSet(db, "SELECT folded FROM episode WHERE podcast = ?", [podcast])
         var names = UniqueNames(taken: taken.union(UniqueNames.reservedInShow))
         // Undated items come last. Among themselves they are inserted in reverse document order, like items with equal
         // dates, since most documents list the newest item first.
@@ -188,112 +144,135 @@ struct Merge {
             let stem = names.claim(template.stem(for: facts.item, show: show))
             let media = facts.media(preferring: preference)
             let name = stem + "." + MediaType(type: media.enclosure.type, url: media.enclosure.url).fileExtension
-            var columns = facts.columns(media, name: name, firstSeen: now) + Self.columns(facts, media)
-            columns += [
-                "podcast": podcast, "name": name, "folded": FileName.folded(stem), "first_seen": now,
-                "changed": now,
-            ]
-            try db.insert(into: "episode", columns)
-            let id = EpisodeID(db.lastInsertedRowID)
-            try writeDetail(id, facts, isNew: true)
-            try writeAttachments(id, facts, isNew: true)
-            try StoredSources.write(media.sources, of: id, isNew: true, db)
-            try alternates.write(facts, of: id, name: name, besides: media, isNew: true)
-            inserted.append(id)
+            inserted.append(
+                try writeEpisode(
+                    facts, media, name: name, over: nil, ["name": name, "folded": FileName.folded(stem)]))
         }
-        isVisible = true
     }
 
-    private func writeDetail(_ id: EpisodeID, _ facts: EpisodeFacts, isNew: Bool) throws {
-        try StoredDetails.write(facts.details, of: id, isNew: isNew, db)
-        let notes = facts.item.description
-        guard notes != nil || facts.item.chaptersURL != nil else {
-            if isNew { return }
-            return try db.run("DELETE FROM detail WHERE episode = ?", [id])
-        }
-        try db.run(
-            "INSERT OR REPLACE INTO detail (episode, notes, chapters_url) VALUES (?, ?, ?)",
-            [id, notes, facts.item.chaptersURL])
+    /// Writes the rows of an episode.
+    ///
+    /// - Parameters:
+    ///   - row: The known row; `nil` for a new episode.
+    ///   - returns: Whether the episode is restored.
+    ///   - more: Further columns.
+    @discardableResult
+    private mutating func writeEpisode(
+        _ facts: EpisodeFacts, _ media: EpisodeMedia, name: String, over row: StoredFile?, returns: Bool = false,
+        _ more: Columns
+    ) throws -> EpisodeID {
+        let item = facts.item
+        let isOther = row?.visibleDigest != facts.visibleDigest
+        let hasAlternates = facts.encodings.count > 1 || media.position == nil
+        let id = try write(
+            facts, media, name: name, over: row, isVisible: isOther || returns,
+            [
+                "guid": facts.guid, "season": item.season, "episode": item.episode, "episode_type": item.episodeType,
+                "explicit": item.explicit, "link": item.link, "image": item.image,
+                "sidecars": facts.sidecars.union(hasAlternates ? .alternates : []).rawValue, "digest": facts.digest,
+                "visible_digest": facts.visibleDigest, "medium": media.key, "main_url": media.mainURL,
+            ] + more)
+        if isOther { try writeDetails(facts, of: id, isNew: row == nil) }
+        try writeAlternates(facts, of: id, name: name, besides: media, isNew: row == nil)
+        return id
     }
 
-    private func writeAttachments(_ id: EpisodeID, _ facts: EpisodeFacts, isNew: Bool) throws {
+    private func writeDetails(_ facts: EpisodeFacts, of id: EpisodeID, isNew: Bool) throws {
+        let item = facts.item
         if !isNew {
-            try db.run("DELETE FROM attachment WHERE episode = ?", [id])
+            for table in ["detail", "episode_details", "attachment"] {
+                try db.run("DELETE FROM \(table) WHERE episode = ?", [id])
+            }
         }
-        func insert(_ kind: Int, _ position: Int, _ columns: Columns) throws {
+        if item.description != nil || item.chaptersURL != nil {
+            try db.run(
+                "INSERT INTO detail (episode, notes, chapters_url) VALUES (?, ?, ?)",
+                [id, item.description, item.chaptersURL])
+        }
+        if let details = StoredDetails.text(facts.details) {
+            try db.run("INSERT INTO episode_details (episode, value) VALUES (?, ?)", [id, details])
+        }
+        for (position, transcript) in item.transcripts.enumerated() {
             try db.insert(
-                into: "attachment", ["episode": id, "kind": kind, "position": position] + columns)
-        }
-        for (position, transcript) in facts.item.transcripts.enumerated() {
-            try insert(
-                EpisodeSQL.transcriptKind, position,
-                ["url": transcript.url, "type": transcript.type, "language": transcript.language])
+                into: "attachment",
+                [
+                    "episode": id, "kind": EpisodeSQL.transcriptKind, "position": position, "url": transcript.url,
+                    "type": transcript.type, "language": transcript.language,
+                ])
         }
         for (position, chapter) in facts.chapters.enumerated() {
-            try insert(
-                EpisodeSQL.chapterKind, position,
+            try db.insert(
+                into: "attachment",
                 [
-                    "url": chapter.link, "start": chapter.start, "title": chapter.title, "image": chapter.image,
+                    "episode": id, "kind": EpisodeSQL.chapterKind, "position": position, "url": chapter.link,
+                    "start": chapter.start, "title": chapter.title, "image": chapter.image,
                 ])
         }
     }
 
+    /// Writes the row of an episode or an alternate in `episode`, and the addresses of its file.
+    ///
+    /// - Parameters:
+    ///   - name: The file name.
+    ///   - row: The known row; `nil` for a new one.
+    ///   - isVisible: Whether users see the change.
+    ///   - more: The columns in which episodes and alternates differ.
+    mutating func write(
+        _ facts: EpisodeFacts, _ media: EpisodeMedia, name: String, over row: StoredFile?, isVisible: Bool,
+        _ more: Columns
+    ) throws -> EpisodeID {
+        let (item, enclosure) = (facts.item, media.enclosure)
+        let published = item.published
+        var columns: Columns = [
+            "title": facts.title, "published": published?.seconds, "published_offset": published?.offset ?? 0,
+            "moment": published?.seconds ?? row?.firstSeen ?? now, "duration": item.duration, "url": enclosure.url,
+            "type": enclosure.type, "length": enclosure.length, "author": item.author,
+        ]
+        columns += more
+        if isVisible {
+            columns += ["changed": now]
+            self.isVisible = true
+        }
+        if StreamFile.isStream(name) {
+            // The playlist of a stream is generated, so its size is known.
+            let content = StreamFile.content(title: facts.title, duration: item.duration, url: enclosure.url)
+            columns += ["confirmed_size": content.count]
+        } else if row?.isOtherFile(than: media) ?? false {
+            columns += ["confirmed_size": nil]
+        }
+        if let row {
+            try db.update("episode", columns + ["listed": true], where: ["id": row.id])
+            try db.run("DELETE FROM media_source WHERE episode = ?", [row.id])
+        } else {
+            try db.insert(into: "episode", columns + ["podcast": podcast, "first_seen": now])
+        }
+        let id = row?.id ?? EpisodeID(db.lastInsertedRowID)
+        for (position, source) in media.sources.enumerated() {
+            try db.run(
+                "INSERT INTO media_source (episode, position, url, hash) VALUES (?, ?, ?, ?)",
+                [id, position, source.url, source.hash])
+        }
+        return id
+    }
+
     // MARK: - The show
 
-    /// Records what the feed says about its own future.
-    private func observe(_ sign: FeedSign, _ old: Podcast) throws {
-        var trouble = old.trouble
-        trouble.observe(sign, at: now)
-        if trouble != old.trouble { try Library.set(trouble, of: podcast, now: now, db) }
-    }
-
-    /// Records a successful refresh with a delta: a response with only the new items (RFC 3229). The stored
-    /// validators (ETag, Last-Modified) are not replaced, so that the next request again asks for the items that are
-    /// new since the last whole document.
-    private func updatePodcast(afterDelta response: FeedResponse) throws {
-        try db.run(
-            """
-            UPDATE podcast SET state = 'active', error = NULL, http_status = ?1, last_refresh = ?2,
-                next_refresh = coalesce(?3, next_refresh), changed = CASE WHEN ?4 THEN ?2 ELSE changed END,
-                failures = 0, space = coalesce(?6, space), reach = coalesce(reach, ?7)
-            WHERE id = ?5
-            """,
-            [
-                response.status, now, response.nextRefresh, isVisible, podcast, response.space?.rawValue,
-                response.reach?.rawValue,
-            ])
-    }
-
-    private func updatePodcast(
-        _ old: Podcast, _ feed: Feed, title: String, unplayable: Int, _ response: FeedResponse
+    /// Writes what a whole document says about the show.
+    private mutating func updateShow(
+        _ feed: Feed, title: String, unplayable: Int, _ response: FeedResponse
     ) throws {
-        var new = old
-        new.title = title
-        new.link = feed.link
-        new.description = feed.description
-        new.language = feed.language
-        new.image = feed.image
-        new.author = feed.author
-        new.guid = feed.guid
-        new.type = feed.type
-        new.explicit = feed.explicit
-        new.unplayable = unplayable
-        new.state = Podcast.active
-        new.error = nil
-        let hasOtherDetails = try StoredDetails.write(feed.details, of: podcast, db)
-        let changed = isVisible || hasOtherDetails || new != old ? now : old.changed
-        var columns: Columns = [
+        let visible: Columns = [
             "title": title, "link": feed.link, "description": feed.description, "language": feed.language,
             "image": feed.image, "author": feed.author, "guid": feed.guid, "type": feed.type,
-            "explicit": feed.explicit, "state": Podcast.active, "error": nil, "http_status": response.status,
-            "etag": response.etag, "last_modified": response.lastModified, "final_url": response.finalURL,
-            "content_type": response.contentType, "last_refresh": now, "next_refresh": response.nextRefresh,
-            "changed": changed, "failures": 0, "update_interval": response.updateInterval,
-            "quiet_times": feed.quietTimes.bits, "unplayable": unplayable,
+            "explicit": feed.explicit, "unplayable": unplayable,
         ]
-        if let space = response.space { columns += ["space": space.rawValue] }
-        try db.update("podcast", columns, where: ["id": podcast])
-        try db.run(
-            "UPDATE podcast SET reach = ? WHERE id = ? AND reach IS NULL", [response.reach?.rawValue, podcast])
+        let old = try Row.fetchOne(db, "SELECT \(visible.list) FROM podcast WHERE id = ?", [podcast])
+        let hasOtherDetails = try StoredDetails.write(feed.details, of: podcast, db)
+        if hasOtherDetails || old.map({ Array($0.databaseValues) }) != visible.values { isVisible = true }
+        let columns: Columns = [
+            "etag": response.etag, "last_modified": response.lastModified, "content_type": response.contentType,
+            "update_interval": response.updateInterval, "quiet_times": feed.quietTimes.bits,
+        ]
+        try db.update("podcast", visible + columns, where: ["id": podcast])
     }
 }

@@ -246,8 +246,47 @@ extension Library {
     }
 }
 
-/// SQL about settings.
+/// SQL about shows and their settings.
 enum PodcastSQL {
+    /// Adds a show. An unsubscribed search result with the same address becomes the show.
+    static func put(
+        _ url: String, _ title: String, folder: String, ephemeral: Bool = false, now: Int64, _ db: Database
+    ) throws -> ShowID {
+        let id = try ShowID.fetchOne(
+            db,
+            """
+            INSERT INTO podcast (name, folded, url, title, created, changed, ephemeral)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)
+            ON CONFLICT (url) DO UPDATE SET name = ?1, folded = ?2, created = ?5, changed = ?5, ephemeral = ?6
+            RETURNING id
+            """, [folder, FileName.folded(folder), url, title, now, ephemeral])
+        return id ?? 0
+    }
+
+    /// Records a successful refresh. Validators that the response omits stay. Those of a delta, a response with only
+    /// the new items (RFC 3229), are not recorded, so that the next request again asks for the items that are new since
+    /// the last whole document.
+    ///
+    /// - Parameter isChanged: Whether users see a change.
+    static func recordSuccess(
+        _ response: FeedResponse, of podcast: ShowID, isChanged: Bool = false, now: Int64, _ db: Database
+    ) throws {
+        try db.run(
+            """
+            UPDATE podcast SET
+                changed = iif(?1 OR state <> 'active', ?2, changed), state = 'active', error = NULL, failures = 0,
+                http_status = ?3, last_refresh = ?2, final_url = ?4, space = coalesce(?5, space),
+                reach = coalesce(reach, ?6), etag = coalesce(?7, etag), last_modified = coalesce(?8, last_modified),
+                next_refresh = iif(?9, coalesce(?10, next_refresh), ?10)
+            WHERE id = ?11
+            """,
+            [
+                isChanged, now, response.status, response.finalURL, response.space?.rawValue,
+                response.reach?.rawValue, response.isDelta ? nil : response.etag,
+                response.isDelta ? nil : response.lastModified, response.isDelta, response.nextRefresh, podcast,
+            ])
+    }
+
     static func settings(_ db: Database, of podcast: ShowID) throws -> [String: String] {
         try Row.fetchCursor(
             db, "SELECT key, value FROM setting WHERE podcast = ? AND key <> ?", [podcast, credentialsKey]

@@ -83,22 +83,9 @@ extension Library {
     /// - Returns: The shows that are no longer in the library; nothing is recorded for them.
     package func recordUnchanged(_ feeds: [UnchangedFeed], now: Int64) throws -> Set<ShowID> {
         try write { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    UPDATE podcast SET
-                        changed = CASE WHEN state = 'active' THEN changed ELSE ?1 END,
-                        state = 'active', error = NULL, http_status = ?2, etag = coalesce(?3, etag),
-                        last_modified = coalesce(?4, last_modified), final_url = ?5, last_refresh = ?1,
-                        next_refresh = ?6, failures = 0, space = coalesce(?8, space), reach = coalesce(reach, ?9)
-                    WHERE id = ?7
-                    """)
             var missing: Set<ShowID> = []
             for feed in feeds {
-                let response = feed.response
-                try statement.execute(arguments: [
-                    now, response.status, response.etag, response.lastModified, response.finalURL,
-                    response.nextRefresh, feed.podcast, response.space?.rawValue, response.reach?.rawValue,
-                ])
+                try PodcastSQL.recordSuccess(feed.response, of: feed.podcast, now: now, db)
                 if db.changesCount == 0 { missing.insert(feed.podcast) }
             }
             let shows = Set(feeds.map(\.podcast))

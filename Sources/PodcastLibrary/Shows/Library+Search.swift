@@ -44,19 +44,11 @@ extension Library {
                     names = UniqueNames(taken: taken.union(UniqueNames.reservedInRoot))
                 }
                 let name = names?.claim(FileName.stem(show.title)) ?? FileName.stem(show.title)
+                let id = try PodcastSQL.put(show.url, show.title, folder: name, ephemeral: true, now: now, db)
                 try db.run(
-                    """
-                    INSERT INTO podcast (name, folded, url, title, author, image, link, created, changed, reach,
-                        ephemeral)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
-                    """,
-                    [
-                        name, FileName.folded(name), show.url, show.title, show.author, show.artwork, show.link, now,
-                        now,
-                        show.space?.rawValue,
-                    ])
+                    "UPDATE podcast SET author = ?, image = ?, link = ?, reach = ? WHERE id = ?",
+                    [show.author, show.artwork, show.link, show.space?.rawValue, id])
                 ephemeral.insert(result.count)
-                let id = ShowID(db.lastInsertedRowID)
                 seen.insert(id)
                 result.append(FoundFolder(podcast: id, name: name))
             }

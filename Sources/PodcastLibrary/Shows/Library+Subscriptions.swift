@@ -134,22 +134,12 @@ extension Library {
             (try? validate(folder: name)) == nil ? nil : name
         }
         let folder = try names.claim(given ?? template.folder(title)) { try isTaken($0, db) }
-        let id: ShowID
-        if let found {
-            id = found[0]
-        } else {
-            try db.run(
-                "INSERT INTO podcast (name, folded, url, title, created, changed) VALUES (?, ?, ?, ?, ?, ?)",
-                [folder, FileName.folded(folder), show.url, title, now, now])
-            id = ShowID(db.lastInsertedRowID)
-        }
+        let id = try PodcastSQL.put(show.url, title, folder: folder, now: now, db)
         try db.run(
             """
-            UPDATE podcast SET name = ?, folded = ?, link = coalesce(link, ?), state = 'failed', error = ?,
-                http_status = ?, next_refresh = ?, ephemeral = 0, created = ?, changed = ?
+            UPDATE podcast SET link = coalesce(link, ?), state = 'failed', error = ?, http_status = ?, next_refresh = ?
             WHERE id = ?
-            """,
-            [folder, FileName.folded(folder), show.link, show.error, show.httpStatus, show.next, now, now, id])
+            """, [show.link, show.error, show.httpStatus, show.next, id])
         try setAccess(of: id, url: show.isGiven ? show.url : nil, reach: show.reach, db)
         if !show.tags.isEmpty { try setTags(show.tags, of: id, db) }
         return UnfetchedShowResult(podcast: id, name: folder, isNew: true)
