@@ -126,16 +126,6 @@ import Transfers
         return (second, try await second.connect(), show, episode)
     }
 
-    @Test func cachedArtDoesNotWaitAgainForAServerThatFails() async throws {
-        let (_, other, show, episode) = try await startWithOutdatedArt()
-        for path in ["/cover.jpg", "/art.jpg"] { home.web.serve(path) { _ in .status(500) } }
-        for (kind, id) in [(AssetKind.cover, show), (.cover, show), (.art, episode)] {
-            #expect(try await size(other, kind, id) == 5_004)
-            try await settle(other)
-        }
-        #expect(home.web.requests(for: "/cover.jpg").count == 2 && home.web.requests(for: "/art.jpg").count == 1)
-    }
-
     @Test func outdatedArtThatCannotBeReplacedStays() async throws {
         let (_, other, show, _) = try await startWithOutdatedArt()
         let gate = Gate(heldAt: 1_000)
@@ -155,21 +145,6 @@ import Transfers
         gate.open()
         try await settle(other)
         #expect(manager.contents(atPath: "\(home.paths.assets)/\(AssetKind.cover.fileName(show))")?.count == 5_004)
-    }
-
-    @Test(.enabled(if: TemporaryFilesystem.isPossible)) func outdatedArtStaysWhileTheDiskIsFull() async throws {
-        let disk = try await TemporaryFilesystem(mebibytes: 1, at: home.paths.assets)
-        let (second, other, show, _) = try await startWithOutdatedArt()
-        let image = Self.image + [UInt8](repeating: 8, count: 100_000)
-        home.web.serve("/cover.jpg", Resource(bytes: image, contentType: "image/jpeg", etag: "\"c2\""))
-        _ = try disk.fill()
-        for _ in 1...2 {
-            #expect(try await size(other, .cover, show) == 5_004)
-            try await settle(other)
-        }
-        #expect(home.web.requests(for: "/cover.jpg").count == 2, "the second command for the cover sends no request")
-        await second.stop()
-        withExtendedLifetime(disk) {}
     }
 
     @Test(arguments: [(404, 2), (400, 2), (200, 2), (429, 1), (503, 1)])

@@ -71,10 +71,8 @@ struct AssetStore: Sendable {
     /// Replaces an asset by a file that has arrived. On an error the old file stays. Its record stays too, unless the
     /// rename of the new file fails: the record is removed before the rename.
     func replace(_ name: String, by file: ArrivingDocument, _ record: Record) throws {
-        try file.finish()
         // Remove the old record first, so that a file is never paired with another file's record.
-        unlink(path(name) + Self.recordExtension)
-        try file.move(to: path(name))
+        try file.move(to: path(name), removing: path(name) + Self.recordExtension)
         // The new file is complete. Without a record it is fetched again at the next open.
         try? write(record, of: name)
     }

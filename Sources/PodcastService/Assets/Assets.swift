@@ -13,14 +13,14 @@ final class Assets: ServicePart {
     nonisolated let driver: CoreDriver
     let store: AssetStore
     /// Running fetches, by the asset's file name.
-    var fetches: [String: Task<Int64, any Error>] = [:]
+    private var fetches: [String: Task<Int64, any Error>] = [:]
     /// Failed fetches, by the asset's file name. They are not retried before `until`.
-    var failures: [String: (failure: Failure, url: String, until: Instant)] = [:]
+    private var failures: [String: (failure: Failure, url: String, until: Instant)] = [:]
     /// The times before which cached assets are not revalidated. The key is an origin if its server has failed, and a
     /// URL after any other failure.
     private var revalidationPauses: [String: Instant] = [:]
-    /// Streams whose playlists were checked. They are not checked again before `until`.
-    var streams: [EpisodeID: (url: String, until: Instant)] = [:]
+    /// Streams whose playlists were checked, by the asset's file name. They are not checked again before `until`.
+    private var streams: [String: (url: String, until: Instant)] = [:]
     /// The total sizes in the cache; `nil` until they are known.
     private var totals: AssetStore.Totals?
     private var isTidying = false
@@ -42,8 +42,12 @@ final class Assets: ServicePart {
     /// of a long episode one megabyte.
     private static let largestArt = 10 << 20
     private static let largestText = 50 << 20
-    /// Timeout of a fetch; a reader is waiting.
+    /// Timeouts of a fetch; a reader is waiting.
     private static let assetTimeout = Duration.seconds(60)
+    private static let streamTimeout = Duration.seconds(30)
+    /// The time for which a checked stream is not checked again. It is short, because a live stream may end at any
+    /// time.
+    private static let streamFreshness = Duration.seconds(60)
 
     /// Starts to look which assets there are, and removes the unfinished files of the previous daemon.
     func start() { tidy() }
@@ -54,10 +58,12 @@ final class Assets: ServicePart {
     /// Ensures that an asset is in the cache. Cached art is served at once, and an outdated one is replaced afterwards:
     /// a browser reads the images of a page one after another.
     func asset(_ kind: AssetKind, _ id: Int64) async throws -> Reply {
-        if kind == .stream { return try await stream(EpisodeID(id)) }
         let name = kind.fileName(id)
         guard let source = try assetSource(kind, id) else {
             throw Failure(errorNumber: ENODATA, message: "the feed does not list it, or no longer does")
+        }
+        if let checked = streams[name], checked.url == source.url, checked.until > uptime {
+            return .asset(file: name, size: 0)
         }
         let stored = store.record(name)
         let known = stored.flatMap { $0.url == source.url ? $0 : nil }
@@ -130,11 +136,6 @@ final class Assets: ServicePart {
         }
     }
 
-    /// An answer that concerns the server and not only one asset: 429 and 5xx.
-    private struct ServerFailure: Error {
-        let error: TransferError
-    }
-
     private struct AssetSource {
         var url: String
         var podcast: ShowID
@@ -149,16 +150,14 @@ final class Assets: ServicePart {
             return AssetSource(url: url, podcast: show.id, path: "\(show.name)/\(name)")
         }
         guard let episode = try library.episode(id: EpisodeID(id)), let show = try library.podcast(id: episode.podcast)
-        else {
-            return nil
-        }
+        else { return nil }
         let url: String?
         switch kind {
         case .cover, .art: url = episode.image
         case .vtt: url = try library.extras(of: episode.id).transcripts.forVTT?.url
         case .srt: url = try library.extras(of: episode.id).transcripts.first { $0.kind == .srt }?.url
         case .chapters: url = try library.extras(of: episode.id).chaptersURL
-        case .stream: url = nil
+        case .stream: url = episode.isStream ? episode.url : nil
         }
         let fileExtension = kind == .art ? "jpg" : kind == .chapters ? "json" : kind.rawValue
         return url.map {
@@ -172,18 +171,29 @@ final class Assets: ServicePart {
         _ kind: AssetKind, _ name: String, _ source: AssetSource, _ known: AssetStore.Record?
     ) async throws -> Int64 {
         let isArt = kind == .cover || kind == .art
-        let task = driver.beginFetch(path: source.path, kind: isArt ? .artwork : .transcript)
-        defer { driver.finishFetch(task) }
+        let task = kind == .stream ? nil : driver.beginFetch(path: source.path, kind: isArt ? .artwork : .transcript)
+        defer { if let task { driver.finishFetch(task) } }
         do {
             if let problem = WebAddress.problem(with: source.url) {
                 throw TransferError(.unusable, "its address \(problem)")
             }
-            var request = try request(
-                source.url, of: source.podcast, limit: isArt ? Self.largestArt : Self.largestText,
-                timeout: Self.assetTimeout)
+            var request = DataRequest(url: source.url, limit: isArt ? Self.largestArt : Self.largestText)
+            request.timeout = Self.assetTimeout
+            request.userAgent = settings(of: source.podcast).userAgent
+            if let access = try library.showAccess(of: source.podcast) {
+                request.reach = access.linkReach
+                request.credentials = credentials(of: source.podcast, access)
+            }
+            if kind == .stream {
+                try await checkStream(request)
+                streams = streams.filter { $0.value.until > uptime }
+                streams[name] = (source.url, uptime + Self.streamFreshness)
+                failures[name] = nil
+                return 0
+            }
             if let etag = known?.etag { request.fields.append(("If-None-Match", etag)) }
             if let date = known?.lastModified { request.fields.append(("If-Modified-Since", date)) }
-            let (record, isNew) = try await receive(request, kind, name, source.url, known)
+            let (record, isNew) = try await receive(request, kind, name, known)
             failures[name] = nil
             if kind == .cover, let format = record.imageExtension {
                 try library.record(cover: format, from: source.url, of: source.podcast, isNew: isNew, now: now())
@@ -195,18 +205,17 @@ final class Assets: ServicePart {
             }
             return record.size
         } catch {
-            let transferError = (error as? ServerFailure)?.error ?? error as? TransferError
+            let transferError = error as? TransferError
+            // No answer, 429 or 5xx: a failure of the server, and not only of one asset.
+            let isServers = transferError.map { [.unreachable, .timedOut, .failed].contains($0.code) } ?? false
             if kind == .cover, !isStopping {
                 // After any other failure, the cover is fetched when a program opens it, or its address changes.
-                let isPassing =
-                    error is ServerFailure
-                    || transferError.map { [.unreachable, .timedOut, .diskFull].contains($0.code) } ?? true
+                let isPassing = isServers || transferError.map { $0.code == .diskFull } ?? true
                 let due = isPassing ? now() + Library.coverPause.seconds : nil
                 try library.coverFailed(of: source.podcast, from: source.url, due: due)
             }
             // After any failure, serve an outdated copy rather than none.
             if let known {
-                let isServers = error is ServerFailure || [.unreachable, .timedOut].contains(transferError?.code)
                 let key = isServers ? WebAddress.origin(of: source.url) : nil
                 revalidationPauses = revalidationPauses.filter { $0.value > uptime }
                 revalidationPauses[key ?? source.url] = uptime + Self.revalidationPause
@@ -217,42 +226,47 @@ final class Assets: ServicePart {
                 transferError?.failure
                 ?? Failure(errorNumber: isFull ? ENOSPC : EIO, message: error.localizedDescription)
             log.warning("\(source.path): \(failure.message)")
-            record(failure, of: name, url: source.url)
+            failures = failures.filter { $0.value.until > uptime }
+            failures[name] = (failure, source.url, uptime + Self.failureLifetime)
             throw failure
         }
     }
 
-    /// Returns a request with a show's user agent and, if it has any, its credentials.
-    func request(_ url: String, of podcast: ShowID, limit: Int, timeout: Duration) throws -> DataRequest {
-        var request = DataRequest(url: url, limit: limit)
-        request.timeout = timeout
-        request.userAgent = settings(of: podcast).userAgent
-        if let access = try library.showAccess(of: podcast) {
-            request.reach = access.linkReach
-            request.credentials = credentials(of: podcast, access)
-        }
-        return request
-    }
-
-    static func error(ofStatus status: Int) -> TransferError {
+    private static func error(ofStatus status: Int) -> TransferError {
         let code: TransferError.Code =
             switch status {
             case 401, 403: .refused
             case 404, 410: .missing
-            default: .failed
+            case 429, 500...: .failed
+            default: .unusable
             }
         return TransferError(code, "the server answered \(status)")
     }
 
-    func record(_ failure: Failure, of name: String, url: String) {
-        // Remove expired entries only once there are a thousand failures.
-        if failures.count >= 1_000 { failures = failures.filter { $0.value.until > uptime } }
-        failures[name] = (failure, url, uptime + Self.failureLifetime)
+    /// Checks the playlist of a stream. The file of the episode is a playlist with the stream's address, which the
+    /// mount generates. If there is nothing to play, the open fails with the reason. The check also ensures that no
+    /// player is directed to an address that podfs itself would not request.
+    private func checkStream(_ request: DataRequest) async throws {
+        var request = request
+        request.limit = StreamPlaylist.largest
+        request.timeout = Self.streamTimeout
+        var playlist: StreamPlaylist?
+        for try await event in engine.data(for: request) {
+            switch event {
+            case .head(let head):
+                guard head.status == 200 else { throw Self.error(ofStatus: head.status) }
+                playlist = StreamPlaylist(
+                    base: head.url ?? request.url, reach: configuration.transfers.network.reach, space: head.space)
+            case .bytes(let bytes): try playlist?.append(bytes)
+            }
+        }
+        guard playlist != nil else { throw TransferError(.failed, "no answer") }
+        try playlist?.finish()
     }
 
     /// - Returns: the asset's record, and whether the server has sent the asset, instead of confirming the cached one.
     private func receive(
-        _ request: DataRequest, _ kind: AssetKind, _ name: String, _ url: String, _ known: AssetStore.Record?
+        _ request: DataRequest, _ kind: AssetKind, _ name: String, _ known: AssetStore.Record?
     ) async throws -> (record: AssetStore.Record, isNew: Bool) {
         guard let file = store.begin() else { throw TransferError(.failed, "the cache cannot be written") }
         var head: ResponseHead?
@@ -280,17 +294,13 @@ final class Assets: ServicePart {
         }
         guard let head else { throw TransferError(.failed, "no answer") }
         var record = AssetStore.Record(
-            url: url, etag: head["etag"], lastModified: head["last-modified"], checked: now(), size: 0)
+            url: request.url, etag: head["etag"], lastModified: head["last-modified"], checked: now(), size: 0)
         if head.status == 304, var known {
             known.checked = now()
             try store.write(known, of: name)
             return (known, false)
         }
-        if head.status != 200 {
-            let error = Self.error(ofStatus: head.status)
-            if head.status == 429 || head.status >= 500 { throw ServerFailure(error: error) }
-            throw error
-        }
+        if head.status != 200 { throw Self.error(ofStatus: head.status) }
         record.imageExtension = AssetContent.imageExtension(beginning)
         guard AssetContent.fits(kind, beginning) else {
             throw TransferError(.unusable, "the server sent something else (\(head["content-type"] ?? "of no type"))")

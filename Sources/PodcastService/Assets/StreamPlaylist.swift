@@ -119,22 +119,24 @@ struct StreamPlaylist {
             let scheme = error == .scheme ? " (\(text.prefix { $0 != ":" }.prefix(20)):)" : ""
             throw Self.unusable("an address that \(error)\(scheme)")
         }
-        guard let space, let own = Self.space(of: address.host, reach), own > space,
+        guard let space, let own = reach.space(ofHost: address.host), own > space,
             !reach.excepts(NetworkAddress(address.host), host: address.host)
         else { return }
         throw TransferError(
             .outOfReach, "the playlist of the stream, on a less private network, leads to an address \(own.phrase)")
     }
 
-    /// Returns the space of a host that is a numeric address or this computer; `nil` for a name, which the player looks
-    /// up.
-    private static func space(of host: String, _ reach: ReachPolicy) -> AddressSpace? {
-        if host == "localhost" || host.hasSuffix(".localhost") { return .loopback }
-        return NetworkAddress(host).map(reach.space)
-    }
-
     private static func unusable(_ what: String) -> TransferError {
         TransferError(.unusable, "the playlist of the stream has \(what)")
+    }
+}
+
+extension ReachPolicy {
+    /// Returns the space of a host that is a numeric address or this computer; `nil` for a name, which the program that
+    /// connects looks up.
+    func space(ofHost host: String) -> AddressSpace? {
+        if host == "localhost" || host.hasSuffix(".localhost") { return .loopback }
+        return NetworkAddress(host).map(space)
     }
 }
 

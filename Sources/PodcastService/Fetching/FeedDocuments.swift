@@ -66,7 +66,6 @@ struct FeedDocuments: Sendable {
 final class ArrivingDocument: Sendable {
     private struct State {
         var descriptor: Int32
-        var buffer: [UInt8] = []
         /// The errno of the first failed write.
         var error: Int32 = 0
         var isMoved = false
@@ -74,8 +73,6 @@ final class ArrivingDocument: Sendable {
 
     private let path: String
     private let state: Mutex<State>
-    /// Minimum size of a write in bytes; the last one may be smaller.
-    private static let blockSize = 256 << 10
 
     init?(path: String) {
         let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -95,47 +92,25 @@ final class ArrivingDocument: Sendable {
     /// Appends bytes. Write errors are reported when the file is moved.
     func append(_ bytes: [UInt8]) {
         state.withLock { state in
-            state.buffer += bytes
-            if state.buffer.count >= Self.blockSize { Self.flush(&state) }
+            if state.error == 0, !writeAll(bytes, to: state.descriptor) { state.error = errno }
         }
-    }
-
-    /// Writes the remaining bytes and closes the file, so that a later `move` needs no space.
-    ///
-    /// - Throws: the first error of a write or of the close.
-    func finish() throws {
-        let error = state.withLock { state in
-            Self.finish(&state)
-            return state.error
-        }
-        if error != 0 { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EIO) }
     }
 
     /// Closes the file and renames it, replacing an existing file.
     ///
+    /// - Parameter obsolete: a file that is removed before the rename, once no later step needs space.
     /// - Throws: the first error of a write, of the close or of the rename.
-    func move(to destination: String) throws {
+    func move(to destination: String, removing obsolete: String? = nil) throws {
         let error = state.withLock { state in
-            Self.finish(&state)
-            if state.error == 0 {
-                if rename(path, destination) == 0 { state.isMoved = true } else { state.error = errno }
-            }
-            return state.error
+            if close(state.descriptor) != 0, state.error == 0 { state.error = errno }
+            state.descriptor = -1
+            if state.error != 0 { return state.error }
+            if let obsolete { unlink(obsolete) }
+            if rename(path, destination) != 0 { return errno }
+            state.isMoved = true
+            return 0
         }
         if error != 0 { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EIO) }
-    }
-
-    private static func finish(_ state: inout State) {
-        flush(&state)
-        if state.descriptor >= 0, close(state.descriptor) != 0, state.error == 0 { state.error = errno }
-        state.descriptor = -1
-    }
-
-    private static func flush(_ state: inout State) {
-        if state.error == 0, state.descriptor >= 0, !writeAll(state.buffer, to: state.descriptor) {
-            state.error = errno
-        }
-        state.buffer.removeAll(keepingCapacity: true)
     }
 }
 

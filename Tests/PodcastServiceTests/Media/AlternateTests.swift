@@ -122,25 +122,4 @@ import Transfers
         #expect(try await client.tasks().isEmpty && daemon.library.downloads().isEmpty)
         try await waitUntil(description: "the file is removed") { home.cacheFiles.isEmpty }
     }
-
-    @Test func theDownloadOfAnAlternateEndsWhenAnotherDeviceUnsubscribes() async throws {
-        let server = SyncServer()
-        try server.start()
-        let (daemon, client, _, alternate) = try await start()
-        _ = try await client.perform(
-            .syncLogin(SyncLoginRequest(url: server.url, user: "anna", password: "s3cret pass", device: "here")))
-        _ = try await client.perform(.syncNow(despiteHold: true))
-        let feed = home.web.url("/feed.xml")
-        try await waitUntil(description: "the show is uploaded") { server.subscriptions() == [feed] }
-        try await downloadPart(of: alternate, daemon, client)
-        server.change(remove: [feed])
-        _ = try await client.perform(.syncNow(despiteHold: true))
-        try await waitUntil(description: "the show is removed") { try daemon.library.podcasts().isEmpty }
-        let web = home.web
-        try await waitUntil(description: "the transfer ends") { web.requests(for: "/a.opus").allSatisfy(\.isFinished) }
-        try await waitUntil(description: "the task ends") {
-            try await client.tasks().allSatisfy { $0.kind != .download }
-        }
-        #expect(try daemon.library.downloads().isEmpty)
-    }
 }

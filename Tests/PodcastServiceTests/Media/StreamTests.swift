@@ -51,23 +51,10 @@ import Transfers
         #expect(await client.failure(of: .asset(.stream, id: 99))?.errorNumber == ENODATA)
     }
 
-    @Test(arguments: ["<html></html>", "#EXTM3U\nfile:///etc/passwd\n", "seg0.ts\n"])
-    func unusablePlaylistsAreRefused(text: String) async throws {
-        let (_, client, id) = try await start(Resource(text: text))
-        #expect(await client.failure(of: .asset(.stream, id: id.rawValue))?.errorNumber == EIO)
-    }
-
     @Test func aPlaylistOfAGigabyteIsRefused() async throws {
         let (_, client, id) = try await start(
             Resource(TestContent(seed: 1, size: 1 << 30), contentType: "audio/mpegurl"))
         #expect(await client.failure(of: .asset(.stream, id: id.rawValue))?.errorNumber == EIO)
-    }
-
-    @Test func aTooLongPlaylistOfShortLinesIsRefused() async throws {
-        let line = "#EXTINF:2,\nsegment-with-a-name.ts\n"
-        let text = "#EXTM3U\n" + String(repeating: line, count: StreamPlaylist.largest / line.utf8.count + 1)
-        let (_, client, id) = try await start(Resource(text: text))
-        #expect(await client.failure(of: .asset(.stream, id: id.rawValue)) != nil)
     }
 
     @Test func streamsAreNeverDownloaded() async throws {
