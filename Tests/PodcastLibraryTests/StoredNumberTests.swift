@@ -12,7 +12,7 @@ import Transfers
 @Suite struct StoredNumberTests {
     private static let tables = [
         "podcast", "episode", "attachment", "rendition", "download", "event", "session", "counter", "upload",
-        "sync_account", "sync_feed", "sync_subscription", "sync_episode", "sync_pending", "sync_parked", "sync_action",
+        "sync_account", "sync_feed", "sync_subscription", "sync_episode", "sync_pending", "sync_parked", "sync_clamped",
         "sync_removed", "sqlite_sequence",
     ]
     /// The columns that `spoil` does not change, because they identify the row or its parent, or disable the triggers.

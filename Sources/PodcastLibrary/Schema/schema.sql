@@ -388,20 +388,9 @@ CREATE TABLE sync_parked (         -- states of episodes that are not in the lib
     PRIMARY KEY (podcast, episode, guid)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE sync_action (         -- the log of actions received from the server
-    podcast TEXT NOT NULL,
-    episode TEXT NOT NULL,
-    guid TEXT NOT NULL,
-    action TEXT NOT NULL,
-    device TEXT NOT NULL,
-    time INTEGER NOT NULL,
-    started INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    total INTEGER NOT NULL,
-    received INTEGER NOT NULL,
-    clamped INTEGER NOT NULL,      -- its timestamp was in the future: the time of receipt is used
-    UNIQUE (podcast, episode, guid, action, device, time, started, position, total)
-) STRICT;
+CREATE TABLE sync_clamped (        -- applied actions with a timestamp in the future: they are applied once
+    action TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sync_removed (        -- shows unsubscribed by another device, which may return unchanged
     podcast INTEGER PRIMARY KEY REFERENCES podcast ON DELETE CASCADE,

@@ -101,7 +101,7 @@ enum SyncSQL {
     static func removeAccount(_ db: Database) throws {
         for table in [
             "sync_account", "sync_feed", "sync_subscription", "sync_episode", "sync_pending", "sync_parked",
-            "sync_action",
+            "sync_clamped",
         ] {
             try db.execute(sql: "DELETE FROM \(table)")
         }

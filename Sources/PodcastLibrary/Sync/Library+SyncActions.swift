@@ -6,8 +6,6 @@ internal import Transfers
 package struct AppliedActions: Sendable, Equatable {
     /// The episodes that changed.
     package var changed: [EpisodeID] = []
-    /// The number of actions for episodes that are not in the library. Their states are stored until these appear.
-    package var parked = 0
     /// The number of actions with timestamps in the future.
     package var future = 0
 }
@@ -28,13 +26,10 @@ extension Library {
             try SyncSQL.applying(db) {
                 var result = AppliedActions()
                 var index = EpisodeIndex()
-                var room =
-                    try Self.maxActions - (Int.fetchOne(db, "SELECT count(*) FROM sync_action WHERE clamped") ?? 0)
+                var room = try Self.maxClamped - (Int.fetchOne(db, "SELECT count(*) FROM sync_clamped") ?? 0)
                 for action in actions {
                     let isFuture = clock.isFuture(action.timestamp)
-                    guard try Self.needsApplying(action, isFuture: isFuture, room: &room, now: now, db) else {
-                        continue
-                    }
+                    guard try Self.needsApplying(action, isFuture: isFuture, room: &room, db) else { continue }
                     guard let state = SyncedState(action) else {
                         // An action without a state, such as a download, has overwritten the state on the server.
                         if keepsLatestOnly { try Self.queueAgain(index.episode(of: action, db), now: now, db) }
@@ -44,7 +39,6 @@ extension Library {
                     let moment = SyncedMoment(time: clock.clamped(action.timestamp), state: state)
                     guard let episode = try index.episode(of: action, db) else {
                         try Self.park(action, moment, now: now, db)
-                        result.parked += 1
                         continue
                     }
                     switch try Self.apply(moment, to: episode, skew: clock.skew, now: now, db) {
@@ -207,59 +201,43 @@ extension Library {
         if let episode, let time { try queue(episode, time, stamp: time, now: now, db) }
     }
 
-    // MARK: Recorded actions
+    // MARK: Clamped actions
 
-    /// The maximum number of recorded actions, and of recorded actions whose timestamps were clamped. It limits the
-    /// size of the database if a server invents actions. A person who plays ten episodes a day reaches it in three
-    /// years.
-    private static let maxActions = 10_000
-    /// The maximum number of parked states, for the same reason.
+    /// The maximum number of recorded actions. It limits the size of the database if a server invents actions.
+    private static let maxClamped = 10_000
+    /// The maximum number of parked states, for the same reason. A person who plays ten episodes a day reaches it in
+    /// three years.
     private static let maxParked = 10_000
 
-    /// Records an action. Returns `false` if the action must not be applied: its timestamp was clamped when it was
-    /// first received (a timestamp in the future was replaced by the time of receipt), or would be and cannot be
-    /// recorded.
+    /// Returns whether to apply an action. One from the future is *clamped*: its timestamp is replaced by the time of
+    /// receipt. It would get a later time on each receipt, so it is recorded, and applied only once; not at all if it
+    /// cannot be recorded. Any other action may have to be applied again: its episode may have appeared since, or the
+    /// server may have reverted to it.
     ///
-    /// - Parameter room: The number of clamped actions that can still be recorded.
+    /// - Parameter room: The number of actions that can still be recorded.
     private static func needsApplying(
-        _ action: SyncAction, isFuture: Bool, room: inout Int, now: Int64, _ db: Database
+        _ action: SyncAction, isFuture: Bool, room: inout Int, _ db: Database
     ) throws -> Bool {
-        if isFuture, room <= 0 { return false }
-        let content: StatementArguments = [
+        guard isFuture || room < maxClamped else { return true }
+        let content = [
             action.podcast, action.episode, action.guid ?? "", action.kind.rawValue, action.device ?? "",
-            action.timestamp, action.started ?? -1, action.position ?? -1, action.total ?? -1,
-        ]
-        try db.run(
-            """
-            INSERT OR IGNORE INTO sync_action
-                (podcast, episode, guid, action, device, time, started, position, total, received, clamped)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """, content + [now, isFuture])
-        if db.changesCount > 0 {
-            if isFuture { room -= 1 }
-            return true
+            "\(action.timestamp) \(action.started ?? -1) \(action.position ?? -1) \(action.total ?? -1)",
+        ].joined(separator: "\n")
+        if !isFuture {
+            return try Bool.fetchOne(db, "SELECT 1 FROM sync_clamped WHERE action = ?", [content]) == nil
         }
-        // A known action may have to be applied again: the episode may have appeared since, or the server may have
-        // reverted to it. A clamped action would get a later time on each receipt, so it is applied only once.
-        let wasClamped = try Bool.fetchOne(
-            db,
-            """
-            SELECT clamped FROM sync_action WHERE podcast = ? AND episode = ? AND guid = ? AND action = ?
-                AND device = ? AND time = ? AND started = ? AND position = ? AND total = ?
-            """, content)
-        return wasClamped != true
+        if room <= 0 { return false }
+        try db.run("INSERT OR IGNORE INTO sync_clamped (action) VALUES (?)", [content])
+        room -= db.changesCount
+        return db.changesCount > 0
     }
 
-    /// Deletes the oldest recorded actions and parked states above the maximum. Clamped actions stay: the server's
-    /// complete list would have them applied again.
+    // MARK: Parked states
+
+    /// Deletes the oldest parked states above the maximum.
     private static func bound(_ db: Database) throws {
-        try db.run(
-            """
-            DELETE FROM sync_action WHERE clamped = 0 AND rowid <= (
-                SELECT rowid FROM sync_action WHERE clamped = 0 ORDER BY rowid DESC LIMIT 1 OFFSET ?)
-            """, [maxActions])
         let parked = try Int.fetchOne(db, "SELECT count(*) FROM sync_parked") ?? 0
-        guard parked > maxParked else { return }
+        if parked <= maxParked { return }
         try db.run(
             """
             DELETE FROM sync_parked WHERE (podcast, episode, guid) IN (

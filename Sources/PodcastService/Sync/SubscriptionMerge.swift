@@ -20,94 +20,65 @@ struct SubscriptionMerge: Sendable, Equatable {
     var obsoleteChanges: [PendingSubscription] = []
     /// Rejected addresses, with the reason, one line each and without secrets.
     var refused: [String] = []
-    /// The number of all rejected addresses; `refused` lists only the first of them.
-    var refusedCount = 0
 
     /// Shows to remove, with the server's address of each.
     private var removed: [ShowID: String] = [:]
 
     /// Maximum number of subscribed shows. Additions of the server that would exceed it are rejected.
     static let mostSubscriptions = 5_000
-    /// Maximum number of rejections that are reported individually.
-    private static let mostReported = 5
 
     init(add: [String], remove: [String], state: SubscriptionState) {
-        // For each address, whether the server listed it before these changes, and whether it lists it after them.
-        var before: [String: Bool] = [:]
-        var podcastOf: [String: ShowID] = [:]
-        for feed in state.server {
-            before[feed.url] = feed.subscribed
-            if let podcast = feed.podcast { podcastOf[feed.url] = podcast }
-        }
-        let shows = Shows(state, podcastOf)
+        // Whether the server listed each address before these changes, and lists it after them.
+        let before = Dictionary(state.server.map { ($0.url, $0.subscribed) }, uniquingKeysWith: { $1 })
         var after = before
         for url in remove { after[url] = false }
         // An address in both lists was removed and added again.
         for url in add { after[url] = true }
-
+        let shows = Shows(state)
         var room = Self.mostSubscriptions - state.local.count
         var seen: Set<String> = []
         for url in add where seen.insert(url).inserted && before[url] != true {
             let show = shows.show(url)
-            let pending = shows.pending(show, url)
-            let net = Self.net(pending)
-            if net == false, pending.contains(where: { $0.sent == true }) {
-                // The server only repeats a subscription that this client has sent. The show has been unsubscribed
-                // locally since then, so it is not added again.
+            let pending = shows.pending(show)
+            let isUnsubscribed = Self.isUnsubscribed(pending)
+            // The server only repeats a subscription that this client has sent. The show has been unsubscribed locally
+            // since then, so it is not added again.
+            let isEcho = isUnsubscribed && pending.contains { $0.sent == true }
+            if isUnsubscribed, !isEcho { obsoleteChanges += pending }
+            if isEcho || shows.isSubscribed(show) {
                 feedsToRecord.append(ServerFeed(url: url, subscribed: true, podcast: show))
-                continue
-            }
-            if net == false { obsoleteChanges += pending }
-            if let show, shows.subscribed.contains(show) {
-                feedsToRecord.append(ServerFeed(url: url, subscribed: true, podcast: show))
-                continue
-            }
-            if let reason = Self.rejectionReason(of: url) {
-                refuse(url, reason)
-            } else if room <= 0 {
-                refuse(url, "there are \(Self.mostSubscriptions) shows already")
+            } else if let reason = Self.rejectionReason(of: url)
+                ?? (room > 0 ? nil : "there are \(Self.mostSubscriptions) shows already")
+            {
+                refused.append("\(Substring(WebAddress.redacted(url).unicodeScalars.prefix(80))): \(reason)")
             } else {
                 room -= 1
                 adds.append(url)
             }
         }
-        // Number of addresses under which the server lists each show after these changes.
-        var addresses: [ShowID: Int] = [:]
-        if !remove.isEmpty {
-            for (url, subscribed) in after where subscribed {
-                if let show = shows.show(url) { addresses[show, default: 0] += 1 }
-            }
-        }
+        // A show stays if the server still lists it under another address.
+        let staying = remove.isEmpty ? [] : Set(after.filter(\.value).keys.compactMap(shows.show))
         for url in remove where seen.insert(url).inserted && before[url] != false {
             // Skip an address that is neither in the recorded list of the server nor the address of a known show.
             let show = shows.show(url)
             guard before[url] != nil || show != nil else { continue }
-            let pending = shows.pending(show, url)
-            feedsToRecord.append(ServerFeed(url: url, subscribed: false, podcast: show))
-            guard let show else { continue }
-            if Self.net(pending) == false { obsoleteChanges += pending }
-            guard pending.isEmpty, shows.subscribed.contains(show) else { continue }
-            // The show stays if the server still lists it under another address.
-            let own = after[url] == true ? 1 : 0
-            if addresses[show, default: 0] - own <= 0 { removed[show] = url }
+            let pending = shows.pending(show)
+            if Self.isUnsubscribed(pending) { obsoleteChanges += pending }
+            if let show, pending.isEmpty, shows.isSubscribed(show), !staying.contains(show), removed[show] == nil {
+                removed[show] = url
+            } else {
+                feedsToRecord.append(ServerFeed(url: url, subscribed: false, podcast: show))
+            }
         }
-        feedsToRecord.removeAll { feed in !feed.subscribed && feed.podcast.map { removed[$0] == feed.url } ?? false }
     }
 
-    /// Returns whether any of the pending changes is a subscription; `nil` if there are no changes.
-    private static func net(_ pending: [PendingSubscription]) -> Bool? {
-        pending.isEmpty ? nil : pending.contains { $0.subscribed }
-    }
-
-    private mutating func refuse(_ url: String, _ reason: String) {
-        refusedCount += 1
-        guard refused.count < Self.mostReported else { return }
-        let shown = WebAddress.redacted(url).unicodeScalars.prefix(80)
-        refused.append("\(String(String.UnicodeScalarView(shown))): \(reason)")
+    /// Returns whether a show's pending changes amount to an unsubscription.
+    private static func isUnsubscribed(_ pending: [PendingSubscription]) -> Bool {
+        !pending.isEmpty && !pending.contains(where: \.subscribed)
     }
 
     /// Returns the reason why an address that another device has added is rejected; `nil` if it is accepted.
-    static func rejectionReason(of url: String) -> String? {
+    private static func rejectionReason(of url: String) -> String? {
         if let problem = WebAddress.problem(with: url) { return "its address \(problem)" }
         if (try? WebAddress(url))?.hasUserInfo != false {
             return "it contains a name and password: subscribe to it on this device"
@@ -117,31 +88,30 @@ struct SubscriptionMerge: Sendable, Equatable {
 
     /// The lookup of shows and pending changes by address.
     private struct Shows {
-        let podcastOf: [String: ShowID]
-        let subscribed: Set<ShowID>
-        let byKey: [String: ShowID]
-        let pendingByShow: [ShowID: [PendingSubscription]]
-        let pendingByKey: [String: [PendingSubscription]]
+        private let listed: [String: ShowID]
+        private let subscribed: Set<ShowID>
+        private let byKey: [String: ShowID]
+        private let pendingByShow: [ShowID: [PendingSubscription]]
 
-        init(_ state: SubscriptionState, _ podcastOf: [String: ShowID]) {
-            self.podcastOf = podcastOf
+        init(_ state: SubscriptionState) {
+            listed = Dictionary(
+                state.server.compactMap { feed in feed.podcast.map { (feed.url, $0) } }, uniquingKeysWith: { $1 })
             subscribed = Set(state.local.map(\.podcast))
             byKey = Dictionary(
-                state.local.map { (WebAddress.key($0.url), $0.podcast) }, uniquingKeysWith: { first, _ in first })
+                (state.local.map { ($0.url, $0.podcast) } + state.pending.map { ($0.url, $0.podcast) }).map {
+                    (WebAddress.key($0), $1)
+                }, uniquingKeysWith: { first, _ in first })
             pendingByShow = Dictionary(grouping: state.pending, by: \.podcast)
-            pendingByKey = Dictionary(grouping: state.pending) { WebAddress.key($0.url) }
         }
 
         func show(_ url: String) -> ShowID? {
-            if let known = podcastOf[url], subscribed.contains(known) { return known }
-            return byKey[WebAddress.key(url)] ?? podcastOf[url] ?? pendingByKey[WebAddress.key(url)]?.first?.podcast
+            if let known = listed[url], subscribed.contains(known) { return known }
+            return byKey[WebAddress.key(url)] ?? listed[url]
         }
 
-        func pending(_ show: ShowID?, _ url: String) -> [PendingSubscription] {
-            let ofShow = show.flatMap { pendingByShow[$0] } ?? []
-            let ofAddress = pendingByKey[WebAddress.key(url)] ?? []
-            return ofShow + ofAddress.filter { !ofShow.contains($0) }
-        }
+        func isSubscribed(_ show: ShowID?) -> Bool { show.map(subscribed.contains) ?? false }
+
+        func pending(_ show: ShowID?) -> [PendingSubscription] { show.flatMap { pendingByShow[$0] } ?? [] }
     }
 }
 

@@ -29,7 +29,6 @@ struct SyncFailure: Error, Sendable {
 struct SyncClient: Sendable {
     let engine: TransferEngine
     let credentials: Credentials?
-    let userAgent: String?
 
     /// Maximum size of a response in bytes: enough for a hundred thousand actions of 300 bytes, and as much again for
     /// long addresses.
@@ -37,32 +36,24 @@ struct SyncClient: Sendable {
     /// Timeout of a request.
     private static let timeout = Duration.seconds(120)
 
-    /// A response of status 2xx.
-    struct Response: Sendable {
-        var head: ResponseHead
-        var body: [UInt8]
-    }
-
     /// Sends a request, and returns the response if its status is 2xx.
     ///
     /// - Parameter body: sent by POST; `nil` sends a GET.
     /// - Throws: `SyncFailure`; or `CancellationError` if the task was cancelled, so that the caller does not blame the
     ///   server.
-    func send(_ url: String, body: [UInt8]? = nil) async throws -> Response {
+    func send(_ url: String, body: [UInt8]? = nil) async throws -> (head: ResponseHead, body: [UInt8]) {
         var request = DataRequest(url: url, limit: Self.largestResponse)
         request.credentials = credentials
-        request.userAgent = userAgent
         request.timeout = Self.timeout
         request.followsRedirects = false
         request.body = body
-        request.fields = [("Accept", "application/json")]
-        // The Nextcloud app gpoddersync requires this field, because scripts of other web sites cannot make a browser
-        // send it.
-        request.fields.append(("OCS-APIRequest", "true"))
+        // The Nextcloud app gpoddersync requires the second field, because scripts of other web sites cannot make a
+        // browser send it.
+        request.fields = [("Accept", "application/json"), ("OCS-APIRequest", "true")]
         if body != nil { request.fields.append(("Content-Type", "application/json")) }
         do {
             let (head, body) = try await engine.response(to: request)
-            if (200...299).contains(head.status) { return Response(head: head, body: body) }
+            if (200...299).contains(head.status) { return (head, body) }
             throw Self.failure(head, host(url))
         } catch let error as TransferError {
             let code: SyncFailure.Code =

@@ -41,12 +41,7 @@ final class SyncExchange: ServicePart {
     // MARK: Commands
 
     func logIn(_ request: SyncLoginRequest) async throws -> Reply {
-        let address: SyncAddress
-        do throws(SyncAddress.Refusal) {
-            address = try SyncAddress(request.url, allowsHTTP: request.allowsHTTP)
-        } catch {
-            throw Failure(kind: .usage, message: error.message)
-        }
+        let address = try SyncAddress(request.url, allowsHTTP: request.allowsHTTP)
         guard let user = request.user ?? address.user, !user.isEmpty else {
             throw Failure(kind: .usage, message: "a user name is needed for \(address.url): give --user NAME")
         }
@@ -57,29 +52,31 @@ final class SyncExchange: ServicePart {
         let isSame = known?.url == address.url && known?.user == user
         let device =
             request.device ?? (isSame ? known?.device : nil)
-            ?? SyncAddress.device(host: Self.hostName, random: .random(in: 0 ... .max))
+            ?? SyncAddress.device(host: SyncAddress.hostName, random: .random(in: 0 ... .max))
         guard SyncAddress.isDevice(device) else {
             throw Failure(
                 kind: .usage, message: "'\(device)' cannot be a device's name: letters, digits, '.', '_' and '-' only")
         }
-        var kind: SyncAccount.Kind?
-        if let text = request.kind {
-            kind = SyncAccount.Kind(rawValue: text)
-            if kind == nil { throw Failure(kind: .usage, message: "'\(text)' is neither gpodder nor nextcloud") }
+        let asked = try request.kind.map { text in
+            guard let kind = SyncAccount.Kind(rawValue: text) else {
+                throw Failure(kind: .usage, message: "'\(text)' is neither gpodder nor nextcloud")
+            }
+            return kind
         }
+        let kinds = (asked ?? address.kind).map { [$0] } ?? SyncAccount.Kind.allCases
         let given = Credentials(user: user, password: request.password, origin: origin)
-        let login = SyncLogin(client: syncClient(given), address: address, user: user)
+        let client = SyncClient(engine: engine, credentials: given)
         do {
-            let found = try await login.probe(kind)
-            let account = SyncAccount(url: address.url, user: user, device: device, kind: found)
-            try await login.register(SyncMessages(account: account))
+            let account = try await client.logIn(
+                to: SyncAccount(url: address.url, user: user, device: device, kind: .gpodder), kinds: kinds)
+            try await client.register(SyncMessages(account: account))
             await finishExchange()
             // Store the password first: an account without a password would be refused, while a password without an
             // account is not used.
             try credentials.setSync(given)
             try library.beginSync(account, now: now())
             recordingBackoff.reset()
-            log.info("sync: logged in to \(address.url) as device \(device) (\(found.rawValue))")
+            log.info("sync: logged in to \(address.url) as device \(device) (\(account.kind.rawValue))")
         } catch let failure as SyncFailure {
             let advice =
                 failure.code == .unavailable
@@ -136,12 +133,6 @@ final class SyncExchange: ServicePart {
         status.waitingActions = queue.actions
         status.parkedActions = queue.parked
         return status
-    }
-
-    private nonisolated static var hostName: String {
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "" }
-        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     // MARK: The schedule
@@ -264,7 +255,8 @@ final class SyncExchange: ServicePart {
             throw SyncFailure(
                 code: .refused, message: "the password for \(account.url) is missing; enter it with podfs sync login")
         }
-        let run = SyncRun(library: library, client: syncClient(credentials), account: account, log: log)
+        let run = SyncRun(
+            library: library, client: SyncClient(engine: engine, credentials: credentials), account: account, log: log)
         let (merge, timestamp, space) = try await run.fetchSubscriptions()
         let failure = try await apply(merge, from: space)
         // After a failure, keep the old timestamp, so that the server sends the same changes again.
@@ -274,10 +266,6 @@ final class SyncExchange: ServicePart {
         driver.report(applied.changed.map { .changedEpisode($0) })
         try await run.sendActions(clock)
         if let failure { throw failure }
-    }
-
-    private func syncClient(_ credentials: Credentials) -> SyncClient {
-        SyncClient(engine: engine, credentials: credentials, userAgent: nil)
     }
 
     /// Applies the server's changes.

@@ -98,44 +98,28 @@ struct SyncMessages: Sendable {
     }
 }
 
-/// Parsing of the server's responses. Malformed entries are skipped, and so are those beyond the maximum number. In
-/// lists of subscriptions and actions, the skipped entries are also counted.
+/// Parsing of the server's responses. Malformed entries are skipped, and so are those beyond the maximum number.
 enum SyncAnswers {
     /// A response that cannot be parsed.
     struct Malformed: Error, Equatable {
         let message: String
     }
 
-    /// The numbers of entries that were not read.
-    struct Skipped: Sendable, Equatable {
-        var malformed = 0
-        /// The number of entries beyond `mostEntries`.
-        var excess = 0
-
-        /// Returns the lines to log.
-        ///
-        /// - Parameter entries: A noun phrase for the entries, such as "the server's actions".
-        func warnings(_ entries: String) -> [String] {
-            var lines: [String] = []
-            if malformed > 0 { lines.append("\(malformed) of \(entries) are malformed") }
-            if excess > 0 { lines.append("\(excess) of \(entries) were ignored: no more than \(mostEntries) are read") }
-            return lines
-        }
-    }
-
     /// The server's changes of subscriptions.
     struct Subscriptions: Sendable, Equatable {
-        var add: [String]
-        var remove: [String]
+        var add: [String] = []
+        var remove: [String] = []
         var timestamp: Int64
-        var skipped = Skipped()
+        /// The number of entries that were not read.
+        var skipped = 0
     }
 
     /// The server's episode actions.
     struct Actions: Sendable, Equatable {
-        var actions: [SyncAction]
+        var actions: [SyncAction] = []
         var timestamp: Int64
-        var skipped = Skipped()
+        /// The number of entries that were not read.
+        var skipped = 0
     }
 
     /// Maximum length of a text: 16 KiB, as for addresses in feeds.
@@ -146,19 +130,14 @@ enum SyncAnswers {
 
     /// Parses a response with subscription changes.
     static func subscriptions(_ body: [UInt8]) throws(Malformed) -> Subscriptions {
-        var found = Subscriptions(add: [], remove: [], timestamp: -1)
+        var found = Subscriptions(timestamp: -1)
         func addresses(_ scanner: inout JSONScanner) throws -> [String] {
             var texts: [String] = []
-            var count = 0
             try list(&scanner) { scanner in
-                count += 1
-                if count > mostEntries {
-                    found.skipped.excess += 1
-                    try scanner.skip()
-                } else if let text = try text(scanner.value()) {
+                if let text = try text(scanner.value()), texts.count < mostEntries {
                     texts.append(text)
                 } else {
-                    found.skipped.malformed += 1
+                    found.skipped += 1
                 }
             }
             return texts
@@ -179,33 +158,25 @@ enum SyncAnswers {
 
     /// Parses a response with episode actions.
     static func actions(_ body: [UInt8]) throws(Malformed) -> Actions {
-        var found = Actions(actions: [], timestamp: -1)
+        var found = Actions(timestamp: -1)
         var hasList = false
         try members(body) { scanner, name in
             switch name {
             case "actions":
-                // The list is scanned twice: only its last entries are read.
-                var ahead = scanner
-                var count = 0
-                hasList = try list(&ahead) { scanner in
-                    count += 1
-                    try scanner.skip()
+                hasList = try list(&scanner) { scanner in
+                    guard let action = try action(scanner.value()) else { return found.skipped += 1 }
+                    found.actions.append(action)
+                    if found.actions.count == 2 * mostEntries { dropExcess() }
                 }
-                found.skipped.excess = max(0, count - mostEntries)
-                var index = 0
-                try list(&scanner) { scanner in
-                    index += 1
-                    if index <= found.skipped.excess {
-                        try scanner.skip()
-                    } else if let action = try action(scanner.value()) {
-                        found.actions.append(action)
-                    } else {
-                        found.skipped.malformed += 1
-                    }
-                }
+                dropExcess()
             case "timestamp": found.timestamp = try SyncTime.timestamp(scanner.value()) ?? -1
             default: try scanner.skip()
             }
+        }
+        func dropExcess() {
+            let excess = max(0, found.actions.count - mostEntries)
+            found.actions.removeFirst(excess)
+            found.skipped += excess
         }
         guard found.timestamp >= 0, hasList else {
             throw Malformed(message: "the server's list of actions has no valid timestamp, or no actions")

@@ -28,13 +28,22 @@ struct SyncRun: Sendable {
         let since = SyncWindow(last: account.subscriptionsSince, lastFull: nil).subscriptionsSince
         let (found, space) = try await client.send(
             messages.subscriptions(since: since), SyncAnswers.subscriptions)
-        for line in found.skipped.warnings("the entries of the server's list") { log.warning("sync: \(line)") }
+        warn(ofSkipped: found.skipped, "entries of the server's list")
         let merge = SubscriptionMerge(add: found.add, remove: found.remove, state: try library.subscriptionBook())
-        for line in merge.refused { log.warning("sync: not subscribed to \(line)") }
-        if merge.refusedCount > merge.refused.count {
-            log.warning("sync: in total, \(merge.refusedCount) addresses of the server were rejected")
+        for line in merge.refused.prefix(Self.mostReported) { log.warning("sync: not subscribed to \(line)") }
+        if merge.refused.count > Self.mostReported {
+            log.warning("sync: in total, \(merge.refused.count) addresses of the server were rejected")
         }
         return (merge, found.timestamp, space)
+    }
+
+    /// Maximum number of rejected addresses that are logged individually.
+    private static let mostReported = 5
+
+    private func warn(ofSkipped count: Int, _ entries: String) {
+        if count > 0 {
+            log.warning("sync: \(count) \(entries) were skipped: they are malformed, or too many")
+        }
     }
 
     /// Sends the pending subscription changes.
@@ -86,7 +95,7 @@ struct SyncRun: Sendable {
         try library.unpark(now: await now())
         let window = account.episodes
         let found = try await client.send(messages.episodes(since: window.episodesSince), SyncAnswers.actions).value
-        for line in found.skipped.warnings("the server's actions") { log.warning("sync: \(line)") }
+        warn(ofSkipped: found.skipped, "of the server's actions")
         let clock = SyncClock(local: await now(), server: found.timestamp)
         let applied = try library.apply(
             found.actions, clock: clock,

@@ -27,16 +27,6 @@ import Transfers
         }
     }
 
-    @Test(arguments: [
-        "-9223372036854775808", "-1", "9223372036854775807", "253402300800", "\"-9223372036854775808\"", "1e300",
-    ])
-    func anImpossibleTimestampMakesAnAnswerMalformed(timestamp: String) {
-        let subscriptions = "{\"add\":[],\"remove\":[],\"timestamp\":\(timestamp)}"
-        #expect(throws: SyncAnswers.Malformed.self) { try SyncAnswers.subscriptions(Array(subscriptions.utf8)) }
-        let actions = "{\"actions\":[],\"timestamp\":\(timestamp)}"
-        #expect(throws: SyncAnswers.Malformed.self) { try SyncAnswers.actions(Array(actions.utf8)) }
-    }
-
     @Test func answersOfExtremeNumbersAreReadOrRefused() throws {
         let home = ServiceHome()
         let library = try Library.openForWriting(at: home.paths.library)

@@ -28,11 +28,7 @@ extension SyncServiceTests {
         home.web.serve("/slow.xml", resource) { _ in .hold(gate) }
         server.change(add: [home.web.url("/slow.xml")], device: "phone")
         let other = try await daemon.connect()
-        try await cancelSync(of: daemon, other) {
-            _ = try await other.event("a part of the feed has arrived") {
-                $0.task?.kind == .refresh && $0.path?.hasSuffix("/slow.xml") == true && $0.task?.received ?? 0 > 0
-            }
-        }
+        try await cancelSync(of: daemon, other) { try await gate.waitUntilReached() }
         #expect(try daemon.library.podcast(named: "Slow") == nil)
         gate.open()
         try await sync(other)

@@ -71,24 +71,6 @@ extension SyncServiceTests {
         gate.open()
     }
 
-    @Test func anExchangeEndsWithTheClientThatHasBegunIt() async throws {
-        let (daemon, _) = try await begin()
-        let gate = beginLongSync()
-        let impatient = try await daemon.connect()
-        impatient.connection.send(.command, WireJSON.encode(Command.syncNow(despiteHold: true))) { _ in }
-        try await gate.waitUntilReached()
-        impatient.connection.close()
-        let other = try await daemon.connect()
-        try await waitUntil(description: "the exchange has ended") { try await status(other).state == .failed }
-        #expect(try await status(other).error?.contains("the next one continues where it stopped") == true)
-        // The next exchange completes the rest.
-        home.publish("Slow", path: "/slow.xml")
-        gate.open()
-        try await sync(other)
-        #expect(try await status(other).state == .idle)
-        #expect(try daemon.library.podcast(named: "Slow") != nil)
-    }
-
     @Test(arguments: ["gpodder", "nextcloud"])
     func aRefusalStopsUntilTheNextLogin(kind: String) async throws {
         let (_, client) = try await begin(kind: kind)
