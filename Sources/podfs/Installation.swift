@@ -142,12 +142,10 @@ struct Installation: Sendable {
         return service
     }
 
-    private static func catalogues(_ search: Configuration.Search) -> [any Catalogue] {
-        var catalogues: [any Catalogue] = [ITunesCatalogue(url: search.iTunesURL)]
+    private static func catalogues(_ search: Configuration.Search) -> [Catalogue] {
+        var catalogues = [Catalogue.iTunes(at: search.iTunesURL)]
         if let key = search.podcastIndexKey, let secret = search.podcastIndexSecret {
-            catalogues.append(
-                PodcastIndexCatalogue(
-                    key: key, secret: secret, url: search.podcastIndexURL ?? PodcastIndexCatalogue.standardURL))
+            catalogues.append(.podcastIndex(key: key, secret: secret, at: search.podcastIndexURL))
         }
         return catalogues
     }

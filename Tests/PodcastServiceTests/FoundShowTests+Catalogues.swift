@@ -147,16 +147,6 @@ extension FoundShowTests {
         #expect(searches() == 0)
     }
 
-    @Test(arguments: [
-        "<html>log in</html>", "", "{\"results\":", "{\"results\":[{\"feedUrl\":\"file:///etc/passwd\"}]",
-    ])
-    func anUnusableAnswerIsAnError(text: String) async throws {
-        home.web.serve("/itunes", Resource(text: text, contentType: "text/html"))
-        let (_, client) = try await start()
-        let failure = try #require(await client.failure(of: .searchFolder(term: "tide")))
-        #expect(failure.errorNumber == EIO && failure.message.contains("iTunes: "))
-    }
-
     @Test func hostileResultsBecomeHarmlessFolders() async throws {
         answer([
             Show("../../etc", url: "https://a.example/1"), Show("", url: "https://b.example/1"),

@@ -23,10 +23,10 @@ import Transfers
         index: Bool = false, _ change: (inout ServiceConfiguration) -> Void = { _ in }
     ) async throws -> (RunningService, ServiceClient) {
         let daemon = try await home.start { configuration in
-            configuration.catalogues = [ITunesCatalogue(url: home.web.url("/itunes"))]
+            configuration.catalogues = [.iTunes(at: home.web.url("/itunes"))]
             if index {
                 configuration.catalogues.append(
-                    PodcastIndexCatalogue(key: "KEY", secret: "SECRET", url: home.web.url("/index")))
+                    .podcastIndex(key: "KEY", secret: "SECRET", at: home.web.url("/index")))
             }
             configuration.ephemeralLinger = .zero
             change(&configuration)
@@ -124,15 +124,6 @@ import Transfers
         #expect(try await client.perform(.fetchShow(podcast: id)) == .done)
         let episodes = try daemon.library.episodes(of: id)
         #expect(episodes.count == 5 && episodes.allSatisfy(\.listed))
-    }
-
-    @Test func aPageInPlaceOfAFeedIsAnError() async throws {
-        home.web.serve("/feed.xml", Resource(text: "<html><body>Hi</body></html>", contentType: "text/html"))
-        answer([Show("Page", url: home.web.url("/feed.xml"))])
-        let (_, client) = try await start()
-        let id = try #require(try await folders("tide", client).first).podcast
-        let failure = try #require(await client.failure(of: .fetchShow(podcast: id)))
-        #expect(failure.errorNumber == EIO && failure.message.contains("web page"))
     }
 
     @Test func subscribingKeepsIdentifiersAndCachedFiles() async throws {

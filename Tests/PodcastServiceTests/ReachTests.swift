@@ -155,7 +155,7 @@ import Transfers
         serve(inside, "/feed.xml")
         home.web.serve("/itunes", CatalogueAnswers.iTunes([.init("Inside", url: inside.url("/feed.xml"))]))
         let (daemon, client) = try await start { configuration in
-            configuration.catalogues = [ITunesCatalogue(url: home.web.url("/itunes"))]
+            configuration.catalogues = [.iTunes(at: home.web.url("/itunes"))]
         }
         guard case .foundFolders(let found) = try await client.perform(.searchFolder(term: "inside")) else {
             Issue.record("an unexpected reply")

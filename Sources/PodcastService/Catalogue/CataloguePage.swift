@@ -5,7 +5,7 @@ internal import Platform
 ///
 /// Such a page is not a feed, but its address contains the number under which the directory lists the show. The
 /// directory's interface returns the feed's address for that number.
-package enum CataloguePage: Sendable, Equatable {
+enum CataloguePage: Sendable, Equatable {
     /// A page of Apple Podcasts: `https://podcasts.apple.com/us/podcast/NAME/id123`.
     case apple(id: Int64)
     /// A page of the Podcast Index: `https://podcastindex.org/podcast/123`.
@@ -15,7 +15,7 @@ package enum CataloguePage: Sendable, Equatable {
     private static let indexHosts: Set = ["podcastindex.org", "www.podcastindex.org"]
 
     /// Parses the address of a page; `nil` for any other address.
-    package init?(_ text: String) {
+    init?(_ text: String) {
         guard let address = try? WebAddress(text) else { return nil }
         let parts = address.path.split(separator: "/")
         if Self.appleHosts.contains(address.host) {

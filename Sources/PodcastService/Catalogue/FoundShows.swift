@@ -17,9 +17,6 @@ final class FoundShows: ServicePart {
     /// the removal failed.
     private var leftBehind: Set<EpisodeID> = []
 
-    /// The time for which a fetched feed of a found show is not fetched again. It equals the lifetime of search
-    /// results.
-    private static let freshness = SearchCache.lifetime
     /// The time for which a found show is retained after a search last returned it or somebody last used it.
     private static let ephemeralLifetime = Duration.seconds(86_400)
 
@@ -37,7 +34,7 @@ final class FoundShows: ServicePart {
         // A subscribed show is refreshed on a schedule of its own.
         guard podcast.ephemeral else { return .done }
         try library.renew(found: [id], now: now())
-        if let last = podcast.lastRefresh, last <= now(), now() - last < Self.freshness.seconds { return .done }
+        if let last = podcast.lastRefresh, last <= now(), now() - last < Searches.lifetime.seconds { return .done }
         let task =
             fetches[id]
             ?? startTask { [self] in

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Glibc
 internal import Logging
 internal import Platform
@@ -9,11 +10,23 @@ internal import Transfers
 @ServiceActor
 final class Searches: ServicePart {
     nonisolated let driver: CoreDriver
-    /// The results of the catalogues that answered are cached even if another one failed, so a repeated search queries
-    /// only the latter.
-    private var cache = SearchCache()
+    /// A catalogue, the number of entries requested from it, and the term.
+    private struct Key: Hashable {
+        var catalogue: String
+        var count: Int
+        var term: SearchTerm
+    }
+
+    /// Recent results. Those of the catalogues that answered are stored even if another one failed, so a repeated
+    /// search queries only the latter.
+    private var results: [Key: (entries: [FoundShow], stored: Instant)] = [:]
     /// Running requests, shared by all clients that search for the same term.
-    private var running: [SearchCache.Key: Task<[FoundShow], any Error>] = [:]
+    private var running: [Key: Task<[FoundShow], any Error>] = [:]
+
+    /// Lifetime of a result: an hour, since catalogues do not list new shows faster.
+    static let lifetime = Duration.seconds(3_600)
+    /// Maximum number of results: at 200 entries of half a kilobyte each, at most 10 MB.
+    private static let capacity = 100
 
     init(_ driver: CoreDriver) { self.driver = driver }
 
@@ -64,21 +77,20 @@ final class Searches: ServicePart {
             throw Failure(
                 kind: .usage, errorNumber: EINVAL, message: "nothing to search for: give a term of 1 to 200 characters")
         }
-        guard (1...CatalogueAnswer.limit).contains(limit) else {
-            throw Failure(kind: .usage, message: "a search returns 1 to \(CatalogueAnswer.limit) results")
+        guard (1...Catalogue.mostEntries).contains(limit) else {
+            throw Failure(kind: .usage, message: "a search returns 1 to \(Catalogue.mostEntries) results")
         }
         let catalogues = configuration.catalogues
         guard !catalogues.isEmpty else { throw Failure(message: "no catalogue is configured") }
-        let count = limit <= Self.resultsOfFolder ? Self.resultsOfFolder : CatalogueAnswer.limit
+        let count = limit <= Self.resultsOfFolder ? Self.resultsOfFolder : Catalogue.mostEntries
         // If all results are cached, nothing is fetched, and `podfs status` has no task to show.
-        let isCached = catalogues.allSatisfy { catalogue in
-            cache.entries(for: SearchCache.Key(catalogue: catalogue.name, count: count, term: term), now: uptime) != nil
-        }
+        let keys = catalogues.map { Key(catalogue: $0.name, count: count, term: term) }
+        let isCached = keys.allSatisfy { recent($0) != nil }
         let task = isCached ? nil : driver.beginFetch(path: term.text, kind: .search)
         defer { if let task { driver.finishFetch(task) } }
         var lists = [[FoundShow]](repeating: [], count: catalogues.count)
         var failures: [Failure] = []
-        let started = catalogues.map { search($0, for: term, count: count) }
+        let started = zip(catalogues, keys).map(search)
         for (index, search) in started.enumerated() {
             switch await search.result {
             case .success(let entries): lists[index] = entries
@@ -95,18 +107,26 @@ final class Searches: ServicePart {
         return (FoundShow.merged(lists, limit: limit), failures.map(\.message))
     }
 
+    /// Returns a result from the last hour; `nil` if there is none.
+    private func recent(_ key: Key) -> [FoundShow]? {
+        results[key].flatMap { uptime - $0.stored < Self.lifetime ? $0.entries : nil }
+    }
+
     /// Searches one catalogue: joins a running search, returns the cached result, or starts a request.
-    private func search(
-        _ catalogue: any Catalogue, for term: SearchTerm, count: Int
-    ) -> Task<[FoundShow], any Error> {
-        let key = SearchCache.Key(catalogue: catalogue.name, count: count, term: term)
+    private func search(_ catalogue: Catalogue, _ key: Key) -> Task<[FoundShow], any Error> {
         if let search = running[key] { return search }
         let task = startTask { [self] () -> [FoundShow] in
             defer { running[key] = nil }
-            if let kept = cache.entries(for: key, now: uptime) { return kept }
+            if let entries = recent(key) { return entries }
             let entries =
-                try await entries(of: catalogue) { try catalogue.request(for: term, limit: count, now: now()) } ?? []
-            cache.store(entries, for: key, now: uptime)
+                try await entries(of: catalogue) {
+                    try catalogue.request(for: key.term, limit: key.count, now: now())
+                } ?? []
+            results = results.filter { recent($0.key) != nil }
+            if results.count >= Self.capacity, let oldest = results.min(by: { $0.value.stored < $1.value.stored }) {
+                results[oldest.key] = nil
+            }
+            results[key] = (entries, uptime)
             return entries
         }
         running[key] = task
@@ -115,22 +135,17 @@ final class Searches: ServicePart {
 
     /// Sends a request to a catalogue and parses the response; returns `nil` if `request` does.
     private func entries(
-        of catalogue: any Catalogue, _ request: () throws -> CatalogueRequest?
+        of catalogue: Catalogue, _ request: () throws -> DataRequest?
     ) async throws -> [FoundShow]? {
+        guard var request = try request() else { return nil }
+        request.timeout = configuration.searchTimeout
         do {
-            guard let asked = try request() else { return nil }
-            var request = DataRequest(url: asked.url, limit: CatalogueAnswer.largest)
-            request.fields = asked.fields
-            request.timeout = configuration.searchTimeout
-            request.followsRedirects = !asked.hasCredentials
             let (head, body) = try await engine.response(to: request)
             return try catalogue.entries(head: head, body: body).map { entry in
                 var entry = entry
                 entry.space = head.space
                 return entry
             }
-        } catch let error as CatalogueError {
-            throw Failure(errorNumber: EIO, message: error.description)
         } catch let error as TransferError {
             let isLate = error.code == .timedOut
             let says = isLate ? "no answer within \(configuration.searchTimeout.seconds) s" : error.message
@@ -161,6 +176,28 @@ final class Searches: ServicePart {
     /// Returns the most public one if there are several, and `nil` if there is none.
     func catalogueSpace(of url: String) -> AddressSpace? {
         let key = WebAddress.key(url)
-        return cache.space { WebAddress.key($0.url) == key }
+        return results.values.flatMap(\.entries).filter { WebAddress.key($0.url) == key }.compactMap(\.space).min()
     }
+}
+
+/// A search term in normalized form, so that terms that a catalogue treats alike are equal.
+struct SearchTerm: Sendable, Hashable {
+    /// The text that is sent: NFC, trimmed, with `PlainText.collapsed`.
+    let text: String
+    /// The text folded for case-insensitive comparison.
+    private let key: String
+
+    /// Normalizes a term; `nil` if it is empty or longer than 200 characters. No show has such a long name, and
+    /// catalogues truncate such a term.
+    init?(_ text: String) {
+        // A folder's name has at most 255 bytes, but a client may send more. Reject a huge term before normalizing it.
+        guard text.utf8.count <= 4_096 else { return nil }
+        let normal = PlainText.collapsed(text.unicodeScalars).precomposedStringWithCanonicalMapping
+        guard !normal.isEmpty, normal.count <= 200 else { return nil }
+        self.text = normal
+        key = FileName.folded(normal)
+    }
+
+    static func == (one: Self, other: Self) -> Bool { one.key == other.key }
+    func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }

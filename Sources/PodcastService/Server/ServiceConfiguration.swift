@@ -54,7 +54,7 @@ package struct ServiceConfiguration: Sendable {
     /// Path of the netrc file; `nil` for `~/.netrc`.
     package var netrcFile: String?
     /// Catalogues to search.
-    package var catalogues: [any Catalogue] = [ITunesCatalogue()]
+    package var catalogues: [Catalogue] = [.iTunes()]
     /// Timeout of a search, and of fetching a found show's feed. A program that lists a search folder, or the folder of
     /// a found show, is blocked meanwhile.
     package var searchTimeout = Duration.seconds(10)

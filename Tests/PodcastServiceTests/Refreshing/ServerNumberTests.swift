@@ -46,23 +46,6 @@ import Testing
         }
     }
 
-    @Test func episodeCountsOfCataloguesAreBounded() throws {
-        var dice = SeededGenerator(seed: 10)
-        let index = PodcastIndexCatalogue(key: "k", secret: "s")
-        for _ in 0..<1_000 {
-            let (one, other) = (ExtremeNumbers.json(using: &dice), ExtremeNumbers.json(using: &dice))
-            let bodies = [
-                "{\"results\":[{\"collectionName\":\"n\",\"feedUrl\":\"https://e/f\",\"trackCount\":\(one)}],\"resultCount\":\(other)}",
-                "{\"feeds\":[{\"title\":\"n\",\"url\":\"https://e/f\",\"episodeCount\":\(one)}],\"count\":\(other)}",
-            ]
-            for (catalogue, body) in zip([ITunesCatalogue(), index] as [any Catalogue], bodies) {
-                let head = ResponseHead(status: 200)
-                guard let found = try? catalogue.entries(head: head, body: Array(body.utf8)) else { continue }
-                #expect(found.allSatisfy { (0...10_000_000).contains($0.episodes ?? 0) }, "\(body)")
-            }
-        }
-    }
-
     @Test func retentionAndRhythmTolerateExtremeTimes() {
         let rows = ExtremeNumbers.integers.enumerated().map { index, moment in
             RetainedEpisode(id: EpisodeID(Int64(index)), moment: min(max(moment, -1 << 53), 1 << 53))
