@@ -104,30 +104,14 @@ package struct Netrc: Sendable {
         return found()
     }
 
+    private static let escapes: [Substring: String] = ["n": "\n", "r": "\r", "t": "\t"]
+
     /// Splits a line at white space; a quoted word may contain white space and, after a backslash, quotes.
     private static func words(of line: Substring) -> [String] {
-        var words: [String] = []
-        var rest = line[...]
-        while let start = rest.firstIndex(where: { !$0.isWhitespace }) {
-            rest = rest[start...]
-            guard rest.first == "\"" else {
-                let word = rest.prefix { !$0.isWhitespace }
-                words.append(String(word))
-                rest = rest[word.endIndex...]
-                continue
-            }
-            rest = rest.dropFirst()
-            var word = ""
-            while let character = rest.popFirst(), character != "\"" {
-                if character == "\\", let escaped = rest.popFirst() {
-                    word.append(escaped == "n" ? "\n" : escaped == "r" ? "\r" : escaped == "t" ? "\t" : escaped)
-                } else {
-                    word.append(character)
-                }
-            }
-            words.append(word)
+        line.matches(of: /"((?:\\.|[^"\\])*)"?|\S+/).map { match in
+            guard let quoted = match.1 else { return String(match.0) }
+            return String(quoted.replacing(/\\(.)/) { escapes[$0.1] ?? String($0.1) })
         }
-        return words
     }
 
     /// Returns the user of an address such as `https://user@host`.

@@ -98,13 +98,11 @@ final class Archive: ServicePart {
     ///   - sha256: The expected digest; `nil` if it is not known.
     ///   - begin: Called on the archive's thread before each part is copied. It may wait for more urgent work, for less
     ///     than `archiveDeadline`.
-    ///   - progress: Called on the archive's thread with the number of bytes copied since its previous call.
     /// - Throws: `ArchiveError`, also if a program has the episode open; the library's errors.
     @discardableResult
     func store(
         fileAt path: String, size: Int64, sha256: String? = nil, of episode: EpisodeID,
-        begin: @escaping @Sendable () -> Void = {},
-        progress: @escaping @Sendable (Int64) -> Void = { _ in }
+        begin: @escaping @Sendable () -> Void = {}
     ) async throws -> ArchivedFile {
         if state == .unknown { await check() }
         if let problem = state.writeProblem { throw ArchiveError.unavailable(problem) }
@@ -126,10 +124,7 @@ final class Archive: ServicePart {
                     begin()
                     queue.beat()
                 },
-                progress: { count in
-                    queue.beat()
-                    progress(count)
-                })
+                progress: { _ in queue.beat() })
         }
         try serve(file, as: episode)
         return file

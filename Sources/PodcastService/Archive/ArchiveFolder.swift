@@ -172,17 +172,10 @@ final class OpenFolder: Sendable {
 
     /// Returns the names of the entries.
     func names() throws(Errno) -> [String] {
-        // A stream closes its descriptor, and a duplicate would share the position with other lists.
-        let copy = clinux_openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-        guard copy >= 0, let stream = fdopendir(copy) else { throw Errno(rawValue: errno) }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(descriptor)")
+        } catch {
+            throw .ioError
         }
-        return names
     }
 }

@@ -22,10 +22,8 @@ final class ArchiveMover: ServicePart {
     private var progress: (show: ShowID, task: TaskID, received: Int64, total: Int64)?
     /// The next files to move.
     private var candidates: [ArchiveCandidate] = []
-    /// Episodes that programs had open when their files were to be moved.
+    /// Episodes that programs had open when their files were to be moved or served again.
     private var busy: Set<EpisodeID> = []
-    /// Episodes that programs had open when their archived files were to be served again.
-    private var skipped: Set<EpisodeID> = []
 
     init(_ archive: Archive, _ driver: CoreDriver, _ assets: Assets) {
         self.driver = driver
@@ -59,32 +57,20 @@ final class ArchiveMover: ServicePart {
     /// program has closed an episode.
     func request() {
         guard configuration.archiveFolder != nil else { return }
-        // A file that a program had open may have been closed since this round of moves has passed it over.
+        // A file that a program had open may have been closed since it was passed over.
         busy = []
-        queue.request()
-        run()
+        request(.move)
     }
 
     /// Looks for files that can be served again, since a missing one was found.
-    func requestReattachment() {
-        queue.requestReattachment()
-        run()
-    }
+    func requestReattachment() { request(.reattach) }
 
     /// Looks at the folder, which may have come or gone.
-    func folderMayHaveChanged() {
-        queue.folderMayHaveChanged()
-        run()
-    }
+    func folderMayHaveChanged() { request(.examine) }
 
-    /// Handles a refresh that has changed nothing. Its work does not grow with the show.
-    func unchanged(_ show: ShowID) {
-        guard configuration.archiveFolder != nil, !sidecars.isComplete(show) else { return }
-        attempt {
-            guard try isArchived(show) else { return }
-            queue.requestCompletion(of: show)
-            run()
-        }
+    private func request(_ step: ArchiveQueue.Step) {
+        queue.request(step)
+        run()
     }
 
     /// Handles a refresh of a show, or a change of its settings. Finds the archived files of a show that is subscribed
@@ -92,10 +78,10 @@ final class ArchiveMover: ServicePart {
     func tidied(_ show: ShowID) {
         guard configuration.archiveFolder != nil else { return }
         attempt {
-            if try library.reattachArchived(to: show) > 0 { queue.requestReattachment() }
+            if try library.reattachArchived(to: show) > 0 { queue.request(.reattach) }
             if try isArchived(show) {
-                queue.request()
-                if try sidecars.mayLack(show) { queue.requestCompletion(of: show) }
+                queue.request(.move)
+                queue.request(.complete(show))
             }
             run()
         }
@@ -144,9 +130,7 @@ final class ArchiveMover: ServicePart {
                 return .examined(found)
             case .reattach: return try reattach()
             case .move: return try await move()
-            case .complete(let show):
-                await sidecars.complete(show)
-                return .done
+            case .complete(let show): return await sidecars.complete(show) ? .done : .more
             }
         } catch {
             log.error("the archive: \(error)")
@@ -161,32 +145,26 @@ final class ArchiveMover: ServicePart {
         guard let candidate = try nextCandidate() else {
             if busy.isEmpty, queue.refused.isEmpty { try library.record(archiveHindrance: nil) }
             defer { busy = [] }
-            return busy.isEmpty ? .finished : .postponed
+            return busy.isEmpty ? .done : .postponed
         }
         guard try !archive.isRead(candidate.episode) else {
             busy.insert(candidate.episode)
-            return .done
+            return .more
         }
         guard let rendition = try library.rendition(of: candidate.episode), rendition.complete,
             rendition.archived == nil, let size = rendition.size, try isArchived(candidate.show)
-        else { return .done }
+        else { return .more }
         let task = try showProgress(of: candidate)
-        let before = progress?.received ?? 0
-        let meter = FeedMeter { [weak self] received in
-            startTask { self?.show(before + received.received, of: task) }
-        }
-        defer { meter.finish() }
         let path = ContentCache.path(of: rendition.file, in: FilePath(configuration.paths.cache)).string
         do {
             let clients = driver.clients
             let file = try await archive.store(
                 fileAt: path, size: size, sha256: rendition.sha256, of: candidate.episode,
-                begin: { clients.waitForReaders(atMost: Self.longestYield) },
-                progress: { meter.advance(by: Int($0)) })
-            show(before + size, of: task)
+                begin: { clients.waitForReaders(atMost: Self.longestYield) })
+            showMoved(size, of: task)
             if queue.refused.isEmpty { try library.record(archiveHindrance: nil) }
-            await sidecars.add(to: file, of: candidate.episode)
-            return .done
+            if await !sidecars.add(to: file, of: candidate.episode) { queue.request(.complete(candidate.show)) }
+            return .more
         } catch let error as ArchiveError {
             let hindrance = "\(candidate.path) is not archived: \(error)"
             log.warning("\(hindrance)")
@@ -219,20 +197,20 @@ final class ArchiveMover: ServicePart {
     private func reattach() throws -> ArchiveQueue.Result {
         driver.drainEvents()
         let open = driver.clients.openEpisodes
-        let files = try library.detachedArchivedFiles(excluding: skipped, limit: Self.reattachedPerTurn)
+        let files = try library.detachedArchivedFiles(excluding: busy, limit: Self.reattachedPerTurn)
         for file in files {
             guard let episode = file.episode else { continue }
             let cached = try library.rendition(of: episode)
             let isRead = open.contains(episode) || cached.map { engine.cache.hasReader($0.file) } ?? false
             if isRead || driver.core.tasks.downloads[MediaID(episode)]?.snapshot.state.isActive ?? false {
-                skipped.insert(episode)
+                busy.insert(episode)
             } else {
                 try archive.serve(file, as: episode)
             }
         }
-        if !files.isEmpty || skipped.isEmpty { return files.isEmpty ? .finished : .done }
-        skipped = []
-        return .postponed
+        if !files.isEmpty { return .more }
+        defer { busy = [] }
+        return busy.isEmpty ? .done : .postponed
     }
 
     // MARK: Progress
@@ -247,9 +225,9 @@ final class ArchiveMover: ServicePart {
         return task
     }
 
-    private func show(_ received: Int64, of task: TaskID) {
+    private func showMoved(_ bytes: Int64, of task: TaskID) {
         guard var shown = progress, shown.task == task else { return }
-        shown.received = max(received, shown.received)
+        shown.received += bytes
         progress = shown
         driver.report(
             .fetchProgressed(task, received: shown.received, expected: max(shown.total, shown.received)))

@@ -15,21 +15,21 @@ final class ArchiveSidecars: ServicePart {
     private nonisolated let archive: Archive
     private let assets: Assets
     nonisolated var driver: CoreDriver { archive.driver }
-    /// The servers' failures in a row. After some, only assets in the cache are added until the next `complete`: a show
-    /// of thousands of episodes must not wait for a dead server each time.
-    private var failures = 0
-    /// The fetches since the last `complete` began.
+    /// The fetches and failures of servers since the last `complete` began. After some, only assets in the cache are
+    /// added: a show of thousands of episodes must not wait for a dead server each time.
     private var fetches = 0
-    /// The assets that their servers did not deliver, and when to ask for them again.
-    private var refused: [String: Instant] = [:]
-    /// The shows whose files are complete except for refused ones: the number of files that the feed offers beside
-    /// archived episodes, and when to look again. So the archive's disk may sleep during most refreshes.
-    private var completed: [ShowID: (offered: Int, until: Instant)] = [:]
+    private var failures = 0
+    /// The assets that their servers do not have. The next daemon asks again.
+    private var refused: Set<String> = []
+    /// The number of files that a show's feed offers beside archived episodes, if none of them is missing except for
+    /// refused ones. So the archive's disk may sleep during most refreshes.
+    private var completed: [ShowID: Int] = [:]
+    /// The shows whose art has been added.
+    private var covers: Set<ShowID> = []
 
-    private static let mostFailures = 3
     /// The maximum number of fetches of one `complete`, so that moves need not wait long.
     private static let mostFetches = 32
-    private static let patience = Duration.seconds(86_400)
+    private static let mostFailures = 3
 
     /// The files beside an episode that its show's feed may offer.
     private static let offered: [(sidecars: Sidecars, kind: AssetKind?, suffix: String)] = [
@@ -43,15 +43,6 @@ final class ArchiveSidecars: ServicePart {
     }
 
     // MARK: A show
-
-    /// Whether no file was missing when the show's folder was last read, less than a day ago.
-    func isComplete(_ show: ShowID) -> Bool { completed[show].map { $0.until > uptime } ?? false }
-
-    /// Whether files may be missing beside a show's archived episodes after a change. Does not touch the archive.
-    func mayLack(_ show: ShowID) throws -> Bool {
-        guard isComplete(show) else { return true }
-        return try completed[show]?.offered != offered(by: show).reduce(0) { $0 + $1.files.count }
-    }
 
     /// Returns the archived episodes of a show, the newest first, with what the feed offers beside each.
     private func offered(by show: ShowID) throws -> [(file: ArchivedFile, id: EpisodeID, files: [String])] {
@@ -68,10 +59,14 @@ final class ArchiveSidecars: ServicePart {
     }
 
     /// Adds the files that are missing beside a show's archived episodes, as far as they can be fetched.
-    func complete(_ show: ShowID) async {
+    ///
+    /// - Returns: `false` if more of them can be fetched at once.
+    func complete(_ show: ShowID) async -> Bool {
         do {
-            (failures, fetches) = (0, 0)
             let episodes = try offered(by: show)
+            let count = episodes.reduce(0) { $0 + $1.files.count }
+            if completed[show] == count { return true }
+            (fetches, failures) = (0, 0)
             var present: Set<String> = []
             for folder in Set(episodes.map(\.file.folder)) {
                 present.formUnion(try await archive.names(in: folder).map { "\(folder)/\($0)" })
@@ -80,10 +75,11 @@ final class ArchiveSidecars: ServicePart {
             for episode in episodes where !present.isSuperset(of: episode.files) {
                 isComplete = await add(to: episode.file, of: episode.id) && isComplete
             }
-            guard isComplete else { return }
-            completed[show] = (episodes.reduce(0) { $0 + $1.files.count }, uptime + Self.patience)
+            if isComplete { completed[show] = count }
+            return isComplete || failures > 0 || fetches < Self.mostFetches
         } catch {
             log.debug("the files beside the episodes of show \(show) are not archived: \(error)")
+            return true
         }
     }
 
@@ -92,7 +88,6 @@ final class ArchiveSidecars: ServicePart {
     /// Adds the files beside an episode that can be fetched.
     ///
     /// - Returns: Whether none is missing, except for refused ones.
-    @discardableResult
     func add(to file: ArchivedFile, of id: EpisodeID) async -> Bool {
         do {
             guard let episode = try library.episode(id: id), let show = try library.podcast(id: episode.podcast) else {
@@ -135,27 +130,23 @@ final class ArchiveSidecars: ServicePart {
         }
     }
 
-    /// The shows whose art has been added.
-    private var covers: Set<ShowID> = []
-
     /// Returns the bytes of an asset; `nil` if it cannot be fetched.
     ///
     /// - Parameter isComplete: Set to `false` if a later attempt may succeed soon.
     private func asset(_ kind: AssetKind, _ id: Int64, _ isComplete: inout Bool) async -> [UInt8]? {
         let name = kind.fileName(id)
         if assets.store.record(name) == nil {
-            if let until = refused[name], until > uptime { return nil }
-            if failures >= Self.mostFailures || fetches >= Self.mostFetches {
+            if refused.contains(name) { return nil }
+            guard fetches < Self.mostFetches, failures < Self.mostFailures else {
                 isComplete = false
                 return nil
             }
             fetches += 1
             do {
                 _ = try await assets.asset(kind, id)
-                failures = 0
             } catch {
                 if let failure = error as? Failure, [ENODATA, EACCES].contains(failure.errorNumber) {
-                    refused[name] = uptime + Self.patience
+                    refused.insert(name)
                 } else {
                     failures += 1
                     isComplete = false

@@ -56,8 +56,9 @@ final class FoundShows: ServicePart {
         defer { driver.finishFetch(task) }
         do {
             let answer = try await context.fetcher.retrieve(
-                podcast.url, reach: try library.showAccess(of: podcast.id)?.reach, etag: podcast.etag,
-                lastModified: podcast.lastModified, timeout: configuration.searchTimeout)
+                FeedFetcher.FeedRequest(
+                    url: podcast.url, reach: library.showAccess(of: podcast.id)?.reach, etag: podcast.etag,
+                    lastModified: podcast.lastModified, timeout: configuration.searchTimeout))
             if let problem = answer.problem { throw problem }
             if let feed = answer.feed {
                 _ = try await library.mergeConcurrently(
@@ -70,7 +71,8 @@ final class FoundShows: ServicePart {
             }
         } catch let failure as FetchFailure {
             _ = try? library.refreshFailed(
-                podcast: podcast.id, status: failure.status, isGone: failure.isGone, error: failure.message, next: nil,
+                podcast: podcast.id, status: failure.status, isGone: failure.sign == .ended, error: failure.message,
+                next: nil,
                 now: now())
             driver.changed(podcast: podcast.id, name: podcast.name)
             throw Failure(errorNumber: Self.errorNumber(of: failure), message: failure.message)

@@ -35,66 +35,36 @@ struct FeedFetcher: Sendable {
 
     /// Fetches a feed, and returns the response of any status, with its head and redirects. Throws `FetchFailure` if
     /// there was no complete response, and `CancellationError` if the task was cancelled.
-    ///
-    /// - Parameters:
-    ///   - url: http or https. User info is sent as credentials and does not appear in results.
-    ///   - reach: the most private address space in which the address may be; `nil` allows any, for an address that a
-    ///     person entered.
-    ///   - credentials: the show's credentials, sent if they match the address.
-    ///   - etag, lastModified: validators of the stored document, for a conditional request.
-    ///   - timeout: the maximum time until the end of the response; `nil` for the engine's default.
-    func retrieve(
-        _ url: String, reach: AddressSpace?, credentials: Credentials? = nil, etag: String? = nil,
-        lastModified: String? = nil, userAgent: String? = nil, timeout: Duration? = nil,
-        keepingIn documents: FeedDocuments? = nil,
-        onProgress: (@Sendable (FeedProgress) -> Void)? = nil
-    ) async throws -> Retrieved {
-        let feedRequest = FeedRequest(
-            url, reach: reach, credentials: credentials, etag: etag, lastModified: lastModified, userAgent: userAgent,
-            timeout: timeout, limits: limits)
-        return try await receive(
-            engine.data(for: feedRequest.request), to: feedRequest, keepingIn: documents, onProgress: onProgress)
+    func retrieve(_ asked: FeedRequest, keepingIn documents: FeedDocuments? = nil) async throws -> Retrieved {
+        try await receive(engine.data(for: dataRequest(asked)), to: asked, keepingIn: documents)
     }
 
     /// A request for a feed.
     struct FeedRequest: Sendable {
+        /// http or https. User info is sent as credentials and does not appear in results.
+        var url: String
+        /// The most private address space in which the address may be; `nil` allows any, for an address that a person
+        /// entered.
+        var reach: AddressSpace?
+        /// The show's credentials, sent if they match the address.
+        var credentials: Credentials?
+        /// The validators of the stored document, for a conditional request.
+        var etag: String? = nil
+        var lastModified: String? = nil
+        var userAgent: String? = nil
+        /// The maximum time until the end of the response; `nil` for the engine's default.
+        var timeout: Duration? = nil
+        /// Whether the server may send a delta against the document with `etag` (RFC 3229).
+        var acceptsDelta = false
+
         /// The requested address.
-        let address: PrivateAddress
-        let request: DataRequest
-        /// Whether the request has validators.
-        let isConditional: Bool
-        /// The entity tag of the document against which the server may send a delta (RFC 3229); `nil` requests the
-        /// whole document.
-        let deltaBase: String?
-
-        private static let accept = (
-            "Accept",
-            "application/rss+xml, application/atom+xml, application/feed+json;q=0.9, application/json;q=0.8, "
-                + "application/rdf+xml;q=0.8, application/xml;q=0.7, text/xml;q=0.7, */*;q=0.1"
-        )
-
-        /// - Parameters: as for `retrieve`, and
-        ///   - acceptsDelta: whether the server may send a delta against the document with `etag`.
-        init(
-            _ url: String, reach: AddressSpace?, credentials: Credentials?, etag: String?, lastModified: String?,
-            userAgent: String?, timeout: Duration? = nil, acceptsDelta: Bool = false, limits: FeedLimits
-        ) {
+        var address: PrivateAddress {
             let given = PrivateAddress(url)
-            address = PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)
-            isConditional = etag != nil || lastModified != nil
-            deltaBase = acceptsDelta ? etag : nil
-            // The extra byte lets the parser see that the document continues.
-            var request = DataRequest(url: address.url, limit: limits.bytes + 1)
-            request.credentials = address.credentials
-            request.reach = reach
-            request.userAgent = userAgent
-            if let timeout { request.timeout = timeout }
-            request.fields.append(Self.accept)
-            if let etag { request.fields.append(("If-None-Match", etag)) }
-            if let lastModified { request.fields.append(("If-Modified-Since", lastModified)) }
-            if deltaBase != nil { request.fields.append(("A-IM", "feed")) }
-            self.request = request
+            return PrivateAddress(url: given.url, credentials: given.credentials ?? credentials)
         }
+        var isConditional: Bool { etag != nil || lastModified != nil }
+        /// The entity tag of the document against which the server may send a delta; `nil` requests the whole document.
+        var deltaBase: String? { acceptsDelta ? etag : nil }
 
         /// Returns whether a response is the requested delta: its status is 226, its only instance manipulation is
         /// `feed`, and its base, if stated, is the entity tag that was sent (RFC 3229, sections 10.4.1, 10.5.2 and
@@ -106,11 +76,30 @@ struct FeedFetcher: Sendable {
         }
     }
 
+    private static let accept =
+        "application/rss+xml, application/atom+xml, application/feed+json;q=0.9, application/json;q=0.8, "
+        + "application/rdf+xml;q=0.8, application/xml;q=0.7, text/xml;q=0.7, */*;q=0.1"
+
+    func dataRequest(_ asked: FeedRequest) -> DataRequest {
+        let address = asked.address
+        // The extra byte lets the parser see that the document continues.
+        var request = DataRequest(url: address.url, limit: limits.bytes + 1)
+        request.credentials = address.credentials
+        request.reach = asked.reach
+        request.userAgent = asked.userAgent
+        if let timeout = asked.timeout { request.timeout = timeout }
+        request.fields.append(("Accept", Self.accept))
+        if let etag = asked.etag { request.fields.append(("If-None-Match", etag)) }
+        if let date = asked.lastModified { request.fields.append(("If-Modified-Since", date)) }
+        if asked.deltaBase != nil { request.fields.append(("A-IM", "feed")) }
+        return request
+    }
+
     /// Reads the response to a request as it arrives. Throws `FetchFailure` if there is no complete response, and
     /// `CancellationError` if the task was cancelled.
     func receive(
         _ answer: AsyncThrowingStream<DataEvent, any Error>, to feedRequest: FeedRequest,
-        keepingIn documents: FeedDocuments? = nil, onProgress: (@Sendable (FeedProgress) -> Void)? = nil
+        keepingIn documents: FeedDocuments? = nil
     ) async throws -> Retrieved {
         let address = feedRequest.address
         let url = address.url
@@ -119,8 +108,6 @@ struct FeedFetcher: Sendable {
         var document: ArrivingDocument?
         /// Bytes of the document that may still be parsed and stored.
         var room = limits.bytes
-        let meter = onProgress.map(FeedMeter.init)
-        defer { meter?.finish() }
         do {
             for try await event in answer {
                 switch event {
@@ -129,7 +116,6 @@ struct FeedFetcher: Sendable {
                     guard found.status == 200 || feedRequest.isDelta(found) else { continue }
                     // A delta is never stored as the document.
                     if found.status == 200 { document = documents?.begin() }
-                    meter?.begin(found)
                     parser = FeedParser(
                         contentType: found["content-type"], base: WebAddress.withoutUserInfo(found.url ?? url),
                         limits: limits)
@@ -137,7 +123,6 @@ struct FeedFetcher: Sendable {
                     bytes.withUnsafeBytes { parser?.parse($0) }
                     document?.append(room < bytes.count ? Array(bytes.prefix(room)) : bytes)
                     room = max(0, room - bytes.count)
-                    meter?.advance(by: bytes.count)
                 }
             }
         } catch is TransferError where parser?.isFull ?? false {
@@ -145,10 +130,11 @@ struct FeedFetcher: Sendable {
         } catch let error as TransferError {
             let isAway = (error.code == .unreachable || error.code == .timedOut) && error.certificate == nil
             let advice = isAway ? "; check the address and the network" : ""
-            throw FetchFailure(
-                status: head?.status, message: "\(address.visible): \(error.message)\(advice)",
-                code: error.code, isUntrusted: error.certificate == .rejected,
-                isUnreachable: error.code == .unreachable && error.certificate == nil)
+            var failure = FetchFailure(
+                status: head?.status, message: "\(address.visible): \(error.message)\(advice)", code: error.code)
+            if error.certificate == .rejected { failure.sign = .untrusted }
+            if error.code == .unreachable, error.certificate == nil { failure.sign = .unreachable }
+            throw failure
         }
         // If this task is cancelled, the sequence ends without an error, possibly in the middle of the feed.
         try Task.checkCancellation()
@@ -161,8 +147,8 @@ struct FeedFetcher: Sendable {
         guard head.status == 200 || head.status == 226, let parser else {
             let isGone = FeedMove.isGone(chain: found.chain, head: head)
             found.problem = FetchFailure(
-                status: head.status, message: Self.explain(status: head.status, isGone: isGone, address),
-                isGone: isGone, head: head)
+                status: head.status, message: Self.explain(status: head.status, isGone: isGone, address), head: head)
+            if isGone { found.problem?.sign = .ended }
             return found
         }
         do {
@@ -216,32 +202,34 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var message: String
     /// Whether the feed has no audio or video file, so that a retry is pointless.
     var hasNoMedia = false
-    /// Whether the feed is gone for good (`FeedMove.isGone`).
-    var isGone = false
     /// The kind of failure if no complete response arrived.
     var code: TransferError.Code?
-    /// Whether the server's certificate was rejected.
-    var isUntrusted = false
-    /// Whether there was no connection to the server.
-    var isUnreachable = false
     /// The head of the response, if its status is the failure: it may contain Retry-After.
     var head: ResponseHead?
     /// The web page that was received.
     var page: Page?
 
-    var description: String { message }
-
     /// The meaning of the failure for the future of the feed.
-    var sign: FeedSign {
-        if isGone { return .ended }
-        if isUntrusted { return .untrusted }
-        if isUnreachable { return .unreachable }
-        return switch status {
-        case 401, 403: .refused
-        case 404, 410: .missing
-        default: .failed
-        }
+    var sign: FeedSign
+
+    init(
+        status: Int?, message: String, hasNoMedia: Bool = false, code: TransferError.Code? = nil,
+        head: ResponseHead? = nil
+    ) {
+        self.status = status
+        self.message = message
+        self.hasNoMedia = hasNoMedia
+        self.code = code
+        self.head = head
+        sign =
+            switch status {
+            case 401, 403: .refused
+            case 404, 410: .missing
+            default: .failed
+            }
     }
+
+    var description: String { message }
 }
 
 extension TransferEngine {

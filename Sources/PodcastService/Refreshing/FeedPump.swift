@@ -16,38 +16,16 @@ final class FeedPump: Sendable {
     /// A known feed to be fetched.
     struct Job: Sendable {
         let show: RefreshSubject
-        let credentials: Credentials?
-        /// Whether the feed document that the show's ETag and Last-Modified describe is stored.
-        let hasDocument: Bool
-        /// Whether the server may send a delta (RFC 3229): only the items that are not in that document.
-        let acceptsDelta: Bool
-        let userAgent: String?
-        let limits: FeedLimits
+        let request: FeedFetcher.FeedRequest
         /// Whether the refresh is scheduled rather than requested.
         let isScheduled: Bool
-
-        var feedRequest: FeedFetcher.FeedRequest {
-            // Without a stored document, no validators are sent, so that the server returns the whole feed.
-            FeedFetcher.FeedRequest(
-                show.url, reach: show.access.reach, credentials: credentials, etag: hasDocument ? show.etag : nil,
-                lastModified: hasDocument ? show.lastModified : nil, userAgent: userAgent,
-                acceptsDelta: hasDocument && acceptsDelta, limits: limits)
-        }
     }
 
     /// A running request for a feed.
     struct RunningRequest: Sendable {
         let job: Job
-        let feedRequest: FeedFetcher.FeedRequest
         /// The description of the request in lists of tasks.
         let task: TaskInfo
-
-        init(_ job: Job, task number: TaskID, now: Int64) {
-            self.job = job
-            feedRequest = job.feedRequest
-            task = TaskInfo(
-                id: number, kind: .refresh, path: job.show.name, state: .running, started: now)
-        }
     }
 
     /// An event of a feed request; events are delivered in order.
@@ -131,7 +109,10 @@ final class FeedPump: Sendable {
                 slots.append(id)
                 continue
             }
-            let request = RunningRequest(job, task: context.newTask(), now: now)
+            let request = RunningRequest(
+                job: job,
+                task: TaskInfo(
+                    id: context.newTask(), kind: .refresh, path: job.show.name, state: .running, started: now))
             state.running[id] = request
             requests.append(request)
             if state.isWatched { state.reports.append(.began(request)) }
@@ -145,7 +126,7 @@ final class FeedPump: Sendable {
     }
 
     private func dataTask(for request: RunningRequest) -> DataTask {
-        DataTask(request.feedRequest.request, FeedReceiver(request, of: self))
+        DataTask(context.fetcher.dataRequest(request.job.request), FeedReceiver(request, of: self))
     }
 
     // MARK: Tasks
@@ -245,7 +226,7 @@ private final class FeedReceiver: DataReceiver {
 
     func didReceive(_ head: ResponseHead) {
         // A 304 after a redirect is passed to the consumer, because the subscription may have to move.
-        if head.status == 304, request.feedRequest.isConditional, head.redirects.isEmpty {
+        if head.status == 304, request.job.request.isConditional, head.redirects.isEmpty {
             state.withLock { $0.head = head }
         } else {
             answer().yield(.head(head))

@@ -61,20 +61,20 @@ extension Refresher {
 
     private func retrieve(_ podcast: Podcast, _ answer: StreamingResponse?) async throws -> FeedFetcher.Retrieved {
         if let answer {
-            let found = try await context.fetcher.receive(
-                answer.events, to: answer.request.feedRequest, keepingIn: documents)
+            let asked = answer.request.job.request
+            let found = try await context.fetcher.receive(answer.events, to: asked, keepingIn: documents)
             // If the server sent a delta that cannot be used, request the whole document at once.
-            guard found.head.status == 226, found.feed == nil, answer.request.feedRequest.deltaBase != nil else {
+            guard found.head.status == 226, found.feed == nil, asked.deltaBase != nil else {
                 return found
             }
             log.warning("\(podcast.name): the server answered 226 without a usable part of the feed")
         }
-        let hasDocument = documents.received(podcast.id) != nil
-        let access = try showAccess(of: podcast.id)
-        return try await context.fetcher.retrieve(
-            podcast.url, reach: access.reach, credentials: credentials(of: podcast.id, access),
-            etag: hasDocument ? podcast.etag : nil, lastModified: hasDocument ? podcast.lastModified : nil,
-            userAgent: settings(of: podcast.id).userAgent, keepingIn: documents)
+        guard let show = try library.refreshSubject(of: podcast.id, evenFound: true) else {
+            throw LibraryError.noSuchPodcast(podcast.id)
+        }
+        var asked = feedRequest(for: show)
+        asked.acceptsDelta = false
+        return try await context.fetcher.retrieve(asked, keepingIn: documents)
     }
 
     private func merge(
@@ -159,7 +159,7 @@ extension Refresher {
         facts.failures = record.failures + 1
         let isOffline = try failure.sign == .unreachable && !isOnline(beside: podcast.url)
         let trouble = try library.refreshFailed(
-            podcast: podcast.id, status: failure.status, isGone: failure.isGone,
+            podcast: podcast.id, status: failure.status, isGone: failure.sign == .ended,
             sign: isOffline ? .failed : failure.sign, error: failure.message, next: nextRefresh(facts), now: now())
         recordingBackoff.succeeded(at: uptime)
         log.warning("refresh of \(podcast.name): \(failure.message)")
@@ -208,7 +208,7 @@ extension Refresher {
             do {
                 fetcher.limits.bytes = paged.room
                 let page = try await fetcher.retrieve(
-                    next, reach: reach, credentials: credentials, userAgent: userAgent)
+                    FeedFetcher.FeedRequest(url: next, reach: reach, credentials: credentials, userAgent: userAgent))
                 reach = page.head.space
                 if let feed = page.feed {
                     paged.append(feed, size: page.size, from: page.chain.final)
@@ -275,7 +275,10 @@ extension Refresher {
         let credentials = credentials(of: podcast.id, try showAccess(of: podcast.id))
         guard
             let found = try? await context.fetcher.retrieve(
-                candidate, reach: reach, credentials: credentials, userAgent: settings(of: podcast.id).userAgent)
+                FeedFetcher.FeedRequest(
+                    url: candidate, reach: reach, credentials: credentials,
+                    userAgent: settings(of: podcast.id).userAgent
+                ))
         else { return }
         let known = try library.identities(of: podcast.id)
         let marks = Set(known.flatMap { EpisodeMark.marks(guid: $0.guid, url: $0.url) })

@@ -43,12 +43,8 @@ extension Refresher {
     /// - Returns: for each response, an error message if it was not recorded or its show was not tidied, else `nil`.
     private func record(_ answers: [(request: FeedPump.RunningRequest, head: ResponseHead)]) -> [String?] {
         var errors = [String?](repeating: nil, count: answers.count)
-        do {
-            try loadRhythms(of: answers.map(\.request.job.show.id))
-        } catch {
-            // Without their rhythms, the shows are scheduled as if their publication dates were unknown.
-            log.error("\(error)")
-        }
+        // Without their rhythms, the shows are scheduled as if their publication dates were unknown.
+        attempt { try loadRhythms(of: answers.map(\.request.job.show.id)) }
         let feeds = answers.map { unchanged($0.request.job.show, $0.head) }
         var gone: Set<ShowID> = []
         do {
@@ -67,13 +63,8 @@ extension Refresher {
         if errors.contains(nil) { recordingBackoff.succeeded(at: uptime) }
         for answer in answers { answered(answer.request.job.show.url) }
         announceTroubles()
-        var ahead: Set<ShowID>?
-        do {
-            ahead = try library.podcastsFetchingAhead()
-        } catch {
-            // Without this set, all shows are tidied. A show that cannot be tidied reports its own error.
-            log.error("\(error)")
-        }
+        // Without this set, all shows are tidied. A show that cannot be tidied reports its own error.
+        let ahead = try? library.podcastsFetchingAhead()
         for (index, answer) in answers.enumerated() where errors[index] == nil {
             let show = answer.request.job.show
             if gone.contains(show.id) {
@@ -84,10 +75,7 @@ extension Refresher {
             // If `keep` is a number of days, episodes expire even without a change in the feed.
             let keep = settings.keep ?? configuration.keep
             let newest = settings.autoDownload ?? configuration.autoDownload
-            guard keep != .all || newest > 0 || ahead?.contains(show.id) ?? true else {
-                tidier.unchanged(show.id)
-                continue
-            }
+            guard keep != .all || newest > 0 || ahead?.contains(show.id) ?? true else { continue }
             do {
                 try tidier.tidy(show.id, isChanged: false)
             } catch {

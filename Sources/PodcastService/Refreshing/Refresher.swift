@@ -172,16 +172,21 @@ final class Refresher: ServicePart {
         }
         for host in hosts {
             for show in groups[host] ?? [] where filter(show, host) {
-                let document = documents.received(show.id)
                 feeds.enqueue(
-                    FeedPump.Job(
-                        show: show, credentials: credentials(of: show.id, show.access), hasDocument: document != nil,
-                        acceptsDelta: acceptsDelta(show, document: document),
-                        userAgent: settings(of: show).userAgent, limits: configuration.feedLimits,
-                        isScheduled: isScheduled), host: host)
+                    FeedPump.Job(show: show, request: feedRequest(for: show), isScheduled: isScheduled), host: host)
             }
         }
         startRefreshes()
+    }
+
+    /// Returns the request for a show's feed. Without a stored document it has no validators, so that the server sends
+    /// the whole feed.
+    func feedRequest(for show: RefreshSubject) -> FeedFetcher.FeedRequest {
+        let document = documents.received(show.id)
+        return FeedFetcher.FeedRequest(
+            url: show.url, reach: show.access.reach, credentials: credentials(of: show.id, show.access),
+            etag: document == nil ? nil : show.etag, lastModified: document == nil ? nil : show.lastModified,
+            userAgent: settings(of: show).userAgent, acceptsDelta: acceptsDelta(show, document: document))
     }
 
     /// Returns whether the server may send a delta against the stored document: only the new items (RFC 3229). A delta

@@ -67,7 +67,6 @@ final class PodcastService: ServicePart {
         chapters = ChapterReader(driver, archive)
         mover = ArchiveMover(archive, driver, subscriptions.assets)
         refresher.tidier.tidied = { [weak mover] show in mover?.tidied(show) }
-        refresher.tidier.unchanged = { [weak mover] show in mover?.unchanged(show) }
         chapters.finished = { [weak mover] in mover?.request() }
         verifier.archive = archive
         find = FindUpdates(driver)

@@ -25,15 +25,14 @@ extension Subscriptions {
     ///   - title: the show's title, for a feed without one.
     ///   - server: the address under which the sync server lists the show.
     ///   - reach: the address space of the catalogue or server that supplied the address; `nil` if a person entered it.
-    ///   - task: a feed task whose progress is updated.
     ///   - onFetch: is called once the feed has been received, before it is stored.
     /// - Throws: `FetchFailure`, `CancellationError`, and the errors of `Library.subscribe`.
     func add(
         _ address: PrivateAddress, name: String? = nil, title: String? = nil, fromServer server: String? = nil,
-        reach: AddressSpace? = nil, task: TaskID, onFetch: () -> Void = {}
+        reach: AddressSpace? = nil, onFetch: () -> Void = {}
     ) async throws -> MergeResult {
         let isGiven = reach == nil
-        var arrival = try await fetch(address, reach: reach, task: task)
+        var arrival = try await fetch(address, reach: reach)
         if arrival.feed.title?.isEmpty ?? true { arrival.feed.title = title }
         await arrivals.waitForRoom()
         onFetch()
@@ -64,14 +63,14 @@ extension Subscriptions {
     ///
     /// - Parameter userAgent: the show's own setting; `nil` for the configured one.
     private func fetch(
-        _ address: PrivateAddress, reach: AddressSpace?, userAgent: String? = nil, task: TaskID
+        _ address: PrivateAddress, reach: AddressSpace?, userAgent: String? = nil
     ) async throws -> Arrival {
         let own =
             address.credentials
             ?? context.netrc.credentials(for: address.url, given: reach == nil ? address.url : nil)
         let found = try await context.fetcher.retrieve(
-            address.url, reach: reach, credentials: own, userAgent: userAgent, keepingIn: refresher.documents,
-            onProgress: { progress in startTask { [self] in report(progress, of: task) } })
+            .init(url: address.url, reach: reach, credentials: own, userAgent: userAgent),
+            keepingIn: refresher.documents)
         if let problem = found.problem { throw problem }
         let shown = address.visible
         guard let first = found.feed else { throw FetchFailure(status: nil, message: "\(shown): no answer") }
@@ -100,10 +99,6 @@ extension Subscriptions {
             reach: move.address == nil ? found.head.firstSpace : found.head.space, found: found)
     }
 
-    private func report(_ progress: FeedProgress, of task: TaskID) {
-        driver.report(.fetchProgressed(task, received: progress.received, expected: progress.expected))
-    }
-
     /// Stores a show outside the actor, so that other clients need not wait.
     @concurrent private nonisolated func store(
         _ arrival: Arrival, name: String?, fromServer server: String?, given: String?
@@ -121,8 +116,7 @@ extension Subscriptions {
     func replaceCredentials(of podcast: Podcast, with address: PrivateAddress) async throws -> Reply {
         let task = driver.beginFetch(path: podcast.name)
         defer { driver.finishFetch(task) }
-        let arrival = try await fetch(
-            address, reach: nil, userAgent: settings(of: podcast.id).userAgent, task: task)
+        let arrival = try await fetch(address, reach: nil, userAgent: settings(of: podcast.id).userAgent)
         try library.setHasCredentials(podcast: podcast.id, true)
         try credentials.set(address.credentials, for: podcast.id)
         try library.setAccess(of: podcast.id, url: address.url, reach: arrival.found.head.firstSpace)

@@ -58,7 +58,7 @@ extension Subscriptions {
             result = Result {
                 // A fetch that failed because it was cancelled says nothing about the show.
                 try Task.checkCancellation()
-                if failure.hasNoMedia || failure.isGone { return .refused(error: failure.message) }
+                if failure.hasNoMedia || failure.sign == .ended { return .refused(error: failure.message) }
                 return try subscribeUnfetched(item, address, failure, server)
             }
         } catch {
@@ -93,8 +93,7 @@ extension Subscriptions {
         defer { driver.finishFetch(task) }
         do {
             let result = try await add(
-                address, title: item.title, fromServer: server?.address, reach: server?.space, task: task,
-                onFetch: onFetch)
+                address, title: item.title, fromServer: server?.address, reach: server?.space, onFetch: onFetch)
             return .added(name: result.podcast.name, episodes: result.podcast.episodes)
         } catch LibraryError.alreadySubscribed(let name) {
             return .known(name: name)

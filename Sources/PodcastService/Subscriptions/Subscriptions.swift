@@ -53,7 +53,7 @@ final class Subscriptions: ServicePart {
         defer { driver.finishFetch(task) }
         do {
             let result = try await add(
-                address, name: name, reach: reach ?? searches.catalogueSpace(of: address.url), task: task)
+                address, name: name, reach: reach ?? searches.catalogueSpace(of: address.url))
             return .subscribed(
                 name: result.podcast.name, episodes: result.podcast.episodes, skipped: result.skipped)
         } catch LibraryError.alreadySubscribed(let name) {
@@ -183,12 +183,69 @@ extension Subscriptions {
     private func retrieve(_ url: String) async throws -> (url: String, found: FeedFetcher.Retrieved) {
         let (url, reach) = try await feedAddress(url)
         let own = context.netrc.credentials(for: url, given: reach == nil ? url : nil)
-        return (url, try await context.fetcher.retrieve(url, reach: reach, credentials: own))
+        return (url, try await context.fetcher.retrieve(.init(url: url, reach: reach, credentials: own)))
     }
 
     private func show(_ title: String, _ url: String, episodes: Int? = nil) throws -> FoundShow {
         let known = try library.podcast(url: PrivateAddress(url).url)
         return FoundShow(
             title: title, url: url, episodes: episodes, subscribed: known.flatMap { $0.ephemeral ? nil : $0.name })
+    }
+}
+
+// Settings of one show: `podfs set SHOW KEY=VALUE`.
+extension Subscriptions {
+    /// Changes settings of a show. All assignments are checked before the first is applied.
+    ///
+    /// - Parameter isConfirmed: whether to apply a `keep` that removes cached or played episodes.
+    func set(_ id: ShowID, _ assignments: [String], isConfirmed: Bool) throws -> Reply {
+        guard let podcast = try library.podcast(id: id) else { throw Failure(message: "there is no such show") }
+        let changes = try assignments.map { try ShowSettingChange($0) }
+        if changes.isEmpty { return .settings(try library.shownSettings(of: id)) }
+        let before = settings(of: id).keep ?? configuration.keep
+        let after = changes.last { $0.key == .keep }.map { $0.value.flatMap(Keep.init) ?? configuration.keep } ?? before
+        var change: KeepChange?
+        if after != before { change = try keepChange(of: podcast, to: after, isConfirmed: isConfirmed) }
+        try library.group {
+            for change in changes {
+                if change.key == .tags {
+                    try library.setTags(try Tag.list(change.value ?? ""), of: id)
+                } else {
+                    try library.set(podcast: id, key: change.key.rawValue, value: change.value, now: now())
+                }
+            }
+            // `tidy` restores the removed episodes that the library records as listed in the feed. By now the feed may
+            // list others of them. To restore those, the next refresh has to fetch the whole feed, so it must not send
+            // the validators (podfs.conf(5), `keep`).
+            if !after.isWithin(before) { try library.clearValidators(of: id) }
+        }
+        refresher.feeds.removeJob(id)
+        copies.subscriptionsChanged()
+        try tidier.tidy(id)
+        driver.changed(podcast: id, name: podcast.name)
+        return .settings(try library.shownSettings(of: id), kept: change)
+    }
+
+    /// Returns how many episodes of a show a new `keep` would remove, and how many it would restore; `nil` if it would
+    /// change nothing. Throws a `Failure` of kind `refused` if it would remove cached or played episodes, and that is
+    /// not confirmed. Changes nothing.
+    private func keepChange(of podcast: Podcast, to keep: Keep, isConfirmed: Bool) throws -> KeepChange? {
+        let (staying, leaving) = try tidier.divide(podcast.id, keep)
+        let removed = leaving.filter { !$0.isBuried }
+        let returned = staying.count(where: \.isBuried)
+        if removed.isEmpty, returned == 0 { return nil }
+        let change = KeepChange(
+            removed: removed.count, total: removed.count + staying.count - returned,
+            bytes: removed.reduce(0) { $0 + $1.cachedBytes }, returned: returned)
+        let cached = removed.count { $0.cachedBytes > 0 }
+        let played = removed.count(where: \.played)
+        if isConfirmed || cached + played == 0 { return change }
+        var losses: [String] = []
+        if cached > 0 { losses.append("\(cached) of them cached (\(ByteText.size(change.bytes)))") }
+        if played > 0 { losses.append("\(played) played") }
+        throw Failure(
+            kind: .refused,
+            message: "keep='\(keep)' removes \(change.removed) of \(change.total) episodes of \(podcast.name), "
+                + "\(losses.joined(separator: " and ")): nothing was changed; add --yes to go on")
     }
 }

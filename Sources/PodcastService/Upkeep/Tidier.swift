@@ -13,8 +13,6 @@ final class Tidier: ServicePart {
     private let tasks: TaskCommands
     /// Called after each call of `tidy`.
     var tidied: (ShowID) -> Void = { _ in }
-    /// Called instead for a show whose feed has not changed.
-    var unchanged: (ShowID) -> Void = { _ in }
     /// Cached release rhythms of shows, with their expiry in seconds since 1970. Remove an entry when the show's
     /// episodes change.
     var rhythms: [ShowID: (rhythm: ReleaseRhythm, until: Int64)] = [:]
@@ -29,7 +27,7 @@ final class Tidier: ServicePart {
     ///
     /// - Parameter isChanged: Whether the feed or a setting may have changed, and not only the time.
     func tidy(_ podcast: ShowID, isChanged: Bool = true) throws {
-        defer { isChanged ? tidied(podcast) : unchanged(podcast) }
+        defer { if isChanged { tidied(podcast) } }
         let settings = settings(of: podcast)
         let keep = settings.keep ?? configuration.keep
         let newest = settings.autoDownload ?? configuration.autoDownload

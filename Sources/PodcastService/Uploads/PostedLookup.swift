@@ -30,7 +30,7 @@ struct PostedLookup: Sendable {
         let list: FeedFetcher.Retrieved
         do {
             list = try await fetcher.retrieve(
-                upload.url, reach: nil, credentials: credentials, timeout: Self.timeout)
+                .init(url: upload.url, reach: nil, credentials: credentials, timeout: Self.timeout))
         } catch let failure as FetchFailure {
             return .later(TransferError(failure.code ?? .failed, failure.message), after: nil)
         } catch {

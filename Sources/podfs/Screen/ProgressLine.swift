@@ -95,13 +95,6 @@ enum ProgressText {
         "\(min(done, total)) of \(total)" + (name.isEmpty ? "" : ": \(name)")
     }
 
-    /// `https://example.com/feed.xml: 12.0 MiB of 50.1 MiB`. The total is omitted if it is unknown. Before the first
-    /// byte the text says that podfs waits for the server.
-    static func fetching(_ name: String, received: Int64?, expected: Int64?) -> String {
-        guard let received, received > 0 else { return "\(name): waiting for the server" }
-        return "\(name): \(ByteText.size(received))" + (expected.map { " of \(ByteText.size($0))" } ?? "")
-    }
-
     /// `1 of 3 [###.......] 37% 12.0 MiB/32.1 MiB 2.1 MiB/s 9s left`. A `~` before the total marks an estimate.
     static func downloads(_ board: TaskBoard, done: Int, of total: Int, now: Double) -> String {
         var words = ["\(done) of \(total)"]

@@ -16,9 +16,9 @@ struct ArchiveQueueTests {
             steps.append(step)
             switch step {
             case .examine: queue.finish(step, .examined(state), at: now)
-            case .reattach, .complete: queue.finish(step, .finished, at: now)
+            case .reattach, .complete: queue.finish(step, .done, at: now)
             case .move:
-                queue.finish(step, rest == 0 ? .finished : .done, at: now)
+                queue.finish(step, rest == 0 ? .done : .more, at: now)
                 rest -= 1
             }
         }
@@ -27,37 +27,37 @@ struct ArchiveQueueTests {
 
     @Test mutating func withoutAFolderThereIsNoWork() {
         queue = ArchiveQueue(isConfigured: false)
-        queue.request()
+        queue.request(.move)
         #expect(run() == [])
         #expect(queue.due == nil)
     }
 
     @Test mutating func theFolderIsExaminedBeforeAnythingElseAndOnce() {
-        queue.request()
+        queue.request(.move)
         #expect(run(files: 2) == [.examine, .reattach, .move, .move, .move])
         #expect(run() == [])
-        queue.request()
+        queue.request(.move)
         #expect(run(files: 1) == [.move, .move])
-        queue.requestReattachment()
+        queue.request(.reattach)
         #expect(run() == [.reattach])
         #expect(queue.due == nil)
     }
 
     @Test mutating func filesBesideEpisodesAreAddedAfterAllMoves() {
-        queue.request()
-        queue.requestCompletion(of: 7)
-        queue.requestCompletion(of: 7)
+        queue.request(.move)
+        queue.request(.complete(7))
+        queue.request(.complete(7))
         #expect(run(files: 1) == [.examine, .reattach, .move, .move, .complete(7)])
         #expect(run() == [])
-        queue.requestCompletion(of: 8)
-        queue.folderMayHaveChanged()
+        queue.request(.complete(8))
+        queue.request(.examine)
         #expect(run(.readOnly("read-only")) == [.examine, .reattach])
-        queue.folderMayHaveChanged()
+        queue.request(.examine)
         #expect(run() == [.examine, .reattach, .complete(8)])
     }
 
     @Test mutating func anOfflineFolderIsExaminedAgainAfterGrowingPauses() {
-        queue.request()
+        queue.request(.move)
         var pauses: [Int64] = []
         for _ in 1...7 {
             #expect(run(.offline("away")) == [.examine])
@@ -74,21 +74,21 @@ struct ArchiveQueueTests {
     }
 
     @Test mutating func aChangeOfTheMountsEndsThePause() {
-        queue.request()
+        queue.request(.move)
         #expect(run(.offline("away")) == [.examine])
-        queue.folderMayHaveChanged()
+        queue.request(.examine)
         #expect(run(files: 1) == [.examine, .reattach, .move, .move])
     }
 
     @Test mutating func filesOfAReadOnlyFolderAreServedAndNoneIsMoved() {
-        queue.request()
+        queue.request(.move)
         #expect(run(.readOnly("read-only"), files: 1) == [.examine, .reattach])
         #expect(queue.due != nil)
     }
 
     /// Performs the steps before the first move.
     private mutating func prepare() {
-        queue.request()
+        queue.request(.move)
         #expect(queue.next(at: now) == .examine)
         queue.finish(.examine, .examined(.online), at: now)
         #expect(queue.next(at: now) == .reattach)
@@ -108,12 +108,12 @@ struct ArchiveQueueTests {
 
     @Test mutating func aFullDiskPausesAndARefusedFileDoesNot() {
         prepare()
-        queue.finish(.reattach, .finished, at: now)
+        queue.finish(.reattach, .done, at: now)
         #expect(queue.next(at: now) == .move)
         queue.finish(.move, .refused(7), at: now)
         #expect(queue.next(at: now) == .move)
         queue.finish(.move, .failed, at: now)
-        queue.request()
+        queue.request(.move)
         #expect(queue.next(at: now) == nil)
         #expect(queue.due == now + .seconds(30))
         #expect(queue.refused == [7])

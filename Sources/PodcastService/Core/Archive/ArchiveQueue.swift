@@ -6,10 +6,10 @@ internal import PodcastProtocol
 /// The caller performs the steps that `next` returns one after the other, and reports the result of each by `finish`.
 struct ArchiveQueue: Sendable {
     /// The next action of the caller.
-    enum Step: Sendable, Equatable {
+    enum Step: Sendable, Hashable {
         /// Look at the folder.
         case examine
-        /// Serve the files again that were detached while the folder was offline.
+        /// Serve files again that were detached while the folder was offline.
         case reattach
         /// Move the next file.
         case move
@@ -20,11 +20,10 @@ struct ArchiveQueue: Sendable {
     /// The result of a step.
     enum Result: Sendable {
         case examined(ArchiveState)
-        /// The step is done; the same step may have more to do.
+        /// The step has to be performed again.
+        case more
         case done
-        /// The step has nothing more to do.
-        case finished
-        /// Only files are left that programs have open.
+        /// Only files are left that programs have open: the step is performed again after a while.
         case postponed
         /// One file could not be moved, for a reason that does not concern others.
         case refused(EpisodeID)
@@ -33,20 +32,15 @@ struct ArchiveQueue: Sendable {
     }
 
     private var state: ArchiveState
-    /// Whether there may be files to move.
-    private var mayMove = false
-    /// The shows whose archived episodes may lack files beside them.
-    private var incomplete: Set<ShowID> = []
-    /// Whether there may be files to serve again.
-    private var mayReattach = true
-    /// Whether the folder has to be examined.
-    private var mustExamine = true
+    /// The steps that there may be something to do for.
+    private var pending: Set<Step> = [.examine, .reattach]
+    private var postponed: Set<Step> = []
     /// The files that were refused. They are tried again by the next daemon.
     private(set) var refused: Set<EpisodeID> = []
     /// The time of the next attempt, if no file can be moved now.
     private var pausedUntil: Instant?
     private var pauses = 0
-    /// The time at which files are tried again that programs had open.
+    /// The time at which the postponed steps are performed.
     private var retryAt: Instant?
 
     /// The first pause after a failure of the folder, such as a full disk. Each further pause is twice as long.
@@ -57,38 +51,31 @@ struct ArchiveQueue: Sendable {
 
     init(isConfigured: Bool) { state = isConfigured ? .unknown : .unset }
 
-    // MARK: Events
-
-    /// Records that a file may have to be moved.
-    mutating func request() { mayMove = true }
-
-    /// Records that files may be missing beside a show's archived episodes.
-    mutating func requestCompletion(of show: ShowID) { incomplete.insert(show) }
-
-    /// Records that a file may have to be served again.
-    mutating func requestReattachment() { mayReattach = true }
-
-    /// Records that the folder may have come or gone. Ends a pause.
-    mutating func folderMayHaveChanged() {
-        mustExamine = true
-        pausedUntil = nil
+    /// Records that a step may be necessary. A look at the folder, which may have come or gone, ends a pause.
+    mutating func request(_ step: Step) {
+        pending.insert(step)
+        if step == .examine { pausedUntil = nil }
     }
 
     /// Records the result of a step.
     mutating func finish(_ step: Step, _ result: Result, at now: Instant) {
         switch result {
         case .examined(let found):
-            mustExamine = false
-            if found != state { mayReattach = true }
+            pending.remove(.examine)
+            if found != state { pending.insert(.reattach) }
             state = found
             if found.writeProblem != nil { suspend(at: now) } else { (pausedUntil, pauses) = (nil, 0) }
-        case .done: if step == .move { pauses = 0 }
-        case .finished, .postponed:
-            if step == .reattach { mayReattach = false } else if step == .move { mayMove = false }
-            if case .postponed = result { retryAt = now + Self.firstPause }
+        case .more:
+            pending.insert(step)
+            pauses = 0
+        case .done: pending.remove(step)
+        case .postponed:
+            pending.remove(step)
+            postponed.insert(step)
+            retryAt = now + Self.firstPause
         case .refused(let episode): refused.insert(episode)
         case .failed:
-            mustExamine = true
+            pending.insert(.examine)
             suspend(at: now)
         }
     }
@@ -98,25 +85,24 @@ struct ArchiveQueue: Sendable {
         pauses += 1
     }
 
-    // MARK: Decisions
-
     /// Returns the next step; `nil` if there is none now.
     mutating func next(at now: Instant) -> Step? {
         guard state != .unset else { return nil }
-        if let pausedUntil, pausedUntil <= now {
-            self.pausedUntil = nil
-            mustExamine = true
-        }
+        if let pausedUntil, pausedUntil <= now { request(.examine) }
         if let retryAt, retryAt <= now {
             self.retryAt = nil
-            (mayMove, mayReattach) = (true, true)
+            pending.formUnion(postponed)
+            postponed = []
         }
         // Files can be served from a read-only folder, although none can be added to it.
-        if mustExamine { return pausedUntil == nil ? .examine : nil }
-        if mayReattach, state.readProblem == nil { return .reattach }
+        if pending.contains(.examine) { return pausedUntil == nil ? .examine : nil }
+        if pending.contains(.reattach), state.readProblem == nil { return .reattach }
         guard state == .online, pausedUntil == nil else { return nil }
-        if mayMove, refused.count < Self.mostRefused { return .move }
-        return incomplete.popFirst().map { .complete($0) }
+        if pending.contains(.move), refused.count < Self.mostRefused { return .move }
+        let step = pending.first { $0 != .move && $0 != .reattach }
+        // A request during this step has to be performed afterwards.
+        if let step { pending.remove(step) }
+        return step
     }
 
     /// The time of the next step that depends on the clock; `nil` if there is none. A folder that is offline is

@@ -39,7 +39,7 @@ struct SubscribeCommand: PodfsCommand {
             guard let fetch = event.task, fetch.kind == .refresh, let path = event.path, !event.endsTask else {
                 return
             }
-            progress.show(ProgressText.fetching(path, received: fetch.received, expected: fetch.expected))
+            progress.show("\(path): waiting for the server")
         })
         defer { daemon.close() }
         defer { progress.finish() }
