@@ -2,28 +2,11 @@ import Foundation
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
-import Synchronization
 import TestSupport
 import Testing
 import Transfers
 
 @testable import PodcastService
-
-/// An id that reads the store whenever it is written, as the engine's thread may do while a change waits for the disk.
-private struct ReadingID: Identifier {
-    static let store = Mutex<CredentialStore<ReadingID>?>(nil)
-    static let reads = Mutex(0)
-    let rawValue: Int64
-
-    func encode(to encoder: any Encoder) throws {
-        if let store = Self.store.withLock({ $0 }) {
-            Self.reads.withLock { $0 += 1 }
-            _ = store[self]
-        }
-        var container = encoder.singleValueContainer()
-        try container.encode(rawValue)
-    }
-}
 
 /// Tests that a feed's user name and password are stored separately, sent only to the feed's server, and never
 /// displayed.
@@ -51,16 +34,6 @@ private struct ReadingID: Identifier {
         }
         home.web.serve("/1.mp3", Resource(home.content(1), etag: "\"1\""))
         other.serve("/2.mp3", Resource(home.content(2), etag: "\"2\""))
-    }
-
-    @Test func theStoreIsReadWhileItIsWritten() throws {
-        let folder = try TemporaryDirectory()
-        let store = CredentialStore<ReadingID>(path: folder.file("credentials.json"), remedy: "")
-        ReadingID.store.withLock { $0 = store }
-        try store.set(Credentials(user: "u", password: "p", origin: "http://a:80"), for: 7)
-        ReadingID.store.withLock { $0 = nil }
-        #expect(ReadingID.reads.withLock { $0 } > 0)
-        #expect(store[7]?.user == "u")
     }
 
     private func store() throws -> String { try String(contentsOfFile: home.paths.credentials, encoding: .utf8) }

@@ -99,17 +99,6 @@ import Testing
         #expect(try daemon.library.podcasts().isEmpty)
     }
 
-    @Test func a410AfterATemporaryRedirectKeepsTheShow() async throws {
-        home.web.serve("/feed.xml") { _ in .redirect(to: "/cdn.xml", status: 302) }
-        home.web.serve("/cdn.xml") { _ in .status(410) }
-        let (daemon, client) = try await home.connect()
-        guard case .kept(name: "Show", _) = try await add("/feed.xml", title: "Show", to: client) else {
-            Issue.record("not kept")
-            return
-        }
-        #expect(try daemon.library.refreshSubjects(dueAt: .max).count == 1)
-    }
-
     @Test func aHostIsAskedForTwoFeedsAtATime() async throws {
         let gate = Gate(heldAt: 0)
         for number in 1...6 {

@@ -113,19 +113,6 @@ import Transfers
         #expect(await daemon.service.refresher.recordingBackoff.until == nil)
     }
 
-    @Test func aFailedQueryIsReportedOnlyForTheShowsThatNeedIt() async throws {
-        let (daemon, client) = try await home.connect()
-        try await subscribe(2, with: client)
-        let episode = try #require(try daemon.library.entries(of: try show(1, of: daemon).id).first).id
-        _ = try daemon.library.enqueue(episode: episode, session: "", automatic: true, now: 1_000)
-        // This makes the query for unwanted automatic downloads fail.
-        try execute("ALTER TABLE download RENAME TO hidden")
-        let results = try await client.refresh()
-        #expect(results.map(\.name) == ["Show 1", "Show 2"])
-        #expect(results[0].error?.contains("no such table") == true && results[1].error == nil, "\(results)")
-        #expect(try daemon.library.podcasts().map(\.httpStatus) == [304, 304])
-    }
-
     @Test func anUnsubscribedShowDoesNotPreventTheOthers() async throws {
         let (daemon, client) = try await home.connect()
         try await subscribe(3, with: client)
@@ -177,38 +164,6 @@ import Transfers
         #expect(try await slow == [RefreshResult(name: "Show 1", added: 0)])
     }
 
-    /// Returns whether the response with a show's feed has begun. No request is running then, but the feed still
-    /// occupies its slot in the queue.
-    @ServiceActor private func isReceiving(_ id: ShowID, _ daemon: RunningService) -> Bool {
-        let feeds = daemon.service.refresher.feeds
-        return feeds.tasks.isEmpty && feeds.withQueue { $0.contains(id) }
-    }
-
-    @Test func aShowNamedWhileItsFeedArrivesGetsItsOlderPages() async throws {
-        let (daemon, client) = try await home.connect()
-        try await subscribe(1, with: client)
-        let id = try show(1, of: daemon).id
-        var feed = FeedBuilder.show("Show 1", episodes: 3) { "http://127.0.0.1:9/\($0).mp3" }
-        feed.raw = "<atom:link rel=\"next\" href=\"\(home.web.url("/older.xml"))\"/>"
-        let older = FeedBuilder(
-            title: "Show 1", items: [.init(title: "Older", guid: "older", url: "http://127.0.0.1:9/older.mp3")])
-        home.web.serve("/older.xml", Resource(text: older.text))
-        let text = feed.text
-        let gate = Gate(heldAt: text.utf8.count / 2)
-        home.web.serve("/1.xml", Resource(text: text, etag: "\"new\"")) { _ in .hold(gate) }
-        async let all = client.refresh()
-        try await waitUntil(description: "the response has begun") { await isReceiving(id, daemon) }
-        async let named = client.refresh(id)
-        try await waitUntil(description: "the show is named") {
-            await daemon.service.refresher.occasions[id] == .request
-        }
-        gate.open()
-        #expect(try await all == [RefreshResult(name: "Show 1", added: 2)])
-        #expect(try await named == [RefreshResult(name: "Show 1", added: 2)])
-        #expect(home.web.requests(for: "/older.xml").count == 1)
-        #expect(await daemon.service.refresher.occasions.isEmpty)
-    }
-
     @Test func anExitIsNotRecordedAsAFeedsFailure() async throws {
         let (daemon, client) = try await home.connect()
         try await subscribe(1, with: client)
@@ -221,16 +176,6 @@ import Transfers
         #expect(try await refreshed.map { $0.error != nil } == [true])
         #expect(try show(1, of: daemon) == before)
         gate.open()
-    }
-
-    @Test func aMissingDocumentAmongManyCausesAnUnconditionalFetch() async throws {
-        let (daemon, client) = try await home.connect()
-        try await subscribe(12, with: client)
-        unlink("\(home.paths.feeds)/\(try show(9, of: daemon).id).json")
-        #expect(try await client.refresh().allSatisfy { $0.error == nil })
-        for number in 1...12 {
-            #expect(home.web.requests(for: "/\(number).xml").map(\.status) == [200, number == 9 ? 200 : 304])
-        }
     }
 
     @Test func aPermanentRedirectMovesAnUnchangedFeed() async throws {
@@ -256,28 +201,6 @@ import Transfers
         let url = "http://127.0.0.1:9/\(number).xml"
         return ArrivingShow(
             url: url, feed: feed, name: nil, response: FeedResponse(finalURL: url, status: 200), now: 1_000)
-    }
-
-    @Test func showsThatArriveTogetherAreAllStored() async throws {
-        let library = try Library.openForWriting(at: home.paths.library)
-        let writer = ArrivalWriter(library: library, template: .standard)
-        let names = try await withThrowingTaskGroup(of: String.self) { group in
-            for number in 1...60 {
-                group.addTask {
-                    let result = try await writer.store(arriving(number))
-                    // The show is in the library when `store` returns.
-                    #expect(try library.episodes(of: result.podcast.id).count == 1)
-                    return result.podcast.name
-                }
-            }
-            return try await group.reduce(into: Set()) { $0.insert($1) }
-        }
-        #expect(names == Set(["Show"] + (2...60).map { "Show (\($0))" }))
-        await #expect(throws: LibraryError.alreadySubscribed(name: try #require(try library.podcasts().first).name)) {
-            let first = try #require(try library.podcasts().first)
-            let number = try #require(Int(first.url.dropFirst("http://127.0.0.1:9/".count).prefix { $0 != "." }))
-            _ = try await writer.store(arriving(number))
-        }
     }
 
     @Test func aRejectedShowDoesNotPreventTheOthers() async throws {

@@ -110,21 +110,6 @@ import Transfers
         #expect(try daemon.library.podcasts().first?.state == "gone")
     }
 
-    @Test func oneFailureDoesNotAffectOtherShows() async throws {
-        let (_, client) = try await home.connect()
-        for number in 0..<12 {
-            home.publish("Show \(number + 10)", path: "/f\(number).xml")
-            try await client.subscribe(home.web.url("/f\(number).xml"))
-        }
-        home.web.remove("/f5.xml")
-        home.publish("Show 13", episodes: 4, path: "/f3.xml")
-        let results = try await client.refresh()
-        #expect(results.map(\.name) == (10..<22).map { "Show \($0)" })
-        #expect(results.filter { $0.error != nil }.map(\.name) == ["Show 15"])
-        #expect(results.map(\.added).reduce(0, +) == 3)
-        #expect(try await client.refresh(9_999).isEmpty)
-    }
-
     @Test func theHookRunsForNewEpisodes() async throws {
         home.publish(episodes: 1)
         let output = home.directory.file("new")

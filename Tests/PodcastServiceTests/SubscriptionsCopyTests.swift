@@ -32,19 +32,6 @@ import Testing
         #expect(names == ["Two"])
     }
 
-    @Test func aShowWhosePasswordCannotBeStoredIsInTheCopy() async throws {
-        home.web.serve("/down.xml") { _ in .status(503) }
-        // A file of passwords that cannot be read is not replaced.
-        try FileManager.default.createDirectory(
-            atPath: home.paths.credentials, withIntermediateDirectories: true, attributes: nil)
-        let (_, client) = try await home.connect()
-        let url = home.web.url("/down.xml").replacing("http://", with: "http://me:hush@")
-        let failure = await client.failure(of: .importShow(ImportItem(url: url, title: "Mine")))
-        #expect(failure?.message.contains("cannot be read") == true, "\(failure?.message ?? "")")
-        try await client.event("the show is reported") { $0.path == "Mine" }
-        try await waitUntil(description: "the show is in the copy") { names == ["Mine"] }
-    }
-
     @Test func aLostLibraryIsRestoredFromTheCopyWithItsNames() async throws {
         home.publish("One", episodes: 2, path: "/1.xml")
         home.publish("Two", path: "/2.xml")

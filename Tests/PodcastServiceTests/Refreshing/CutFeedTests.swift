@@ -66,15 +66,6 @@ import Testing
         #expect(try daemon.library.episodes(of: show.id).first?.title == "Episode 61")
     }
 
-    @Test func aFeedBeyondTheLimitCanBeSubscribedTo() async throws {
-        serve(text(60), etag: "\"long\"")
-        let limits = limits
-        let (daemon, _) = try await home.subscribe { $0.feedLimits = limits }
-        let show = try #require(try daemon.library.podcasts().first)
-        #expect(show.episodes > 20 && show.episodes < 40)
-        #expect(try facts(show).contains("the rest is ignored"))
-    }
-
     @Test func itemsBeyondTheLimitAreIgnored() async throws {
         serve(text(30), etag: "\"many\"")
         let (daemon, client) = try await home.subscribe { $0.feedLimits.items = 10 }
@@ -84,32 +75,6 @@ import Testing
         #expect(show.episodes == 11 && show.state == "active")
         #expect(try daemon.library.episodes(of: show.id).allSatisfy { $0.listed })
         #expect(try facts(show).contains("more than 10 items; the rest is ignored"))
-    }
-
-    /// Each page is smaller than the limit. The second one is truncated, and the third is not requested.
-    @Test func pagesBeyondTheLimitAreIgnored() async throws {
-        let all = FeedBuilder.show("Show", episodes: 60, length: 20_000) { home.web.url(home.media($0)) }
-        var size = 0
-        for page in 1...3 {
-            var feed = all
-            feed.items = Array(all.items.dropFirst((page - 1) * 20).prefix(20))
-            feed.raw = "<atom:link rel=\"next\" href=\"\(home.web.url("/page-\(page + 1).xml"))\"/>"
-            size = max(size, feed.text.utf8.count)
-            let path = page == 1 ? "/feed.xml" : "/page-\(page).xml"
-            home.web.serve(path, Resource(text: feed.text, contentType: "application/rss+xml"))
-        }
-        let limit = size * 3 / 2
-        let (daemon, client) = try await home.subscribe { $0.feedLimits.bytes = limit }
-        let show = try #require(try daemon.library.podcasts().first)
-        #expect(show.episodes > 20 && show.episodes < 40)
-        #expect(home.web.requests.map(\.path) == ["/feed.xml", "/page-2.xml"])
-        let id = show.id
-        let cut = show.episodes
-        // Episodes beyond the limit do not count as removed.
-        let results = try await client.refresh(id)
-        #expect(results.map(\.error) == [nil])
-        let episodes = try daemon.library.episodes(of: id)
-        #expect(episodes.count == cut && episodes.allSatisfy { $0.listed })
     }
 
     @Test func aFeedOfExactlyTheMaximumSizeIsWhole() async throws {

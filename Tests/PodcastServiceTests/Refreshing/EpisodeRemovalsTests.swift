@@ -128,38 +128,11 @@ struct AutoDownloadTests {
         AutoDownload(episodes.shuffled(), newest: count, keep: keep, now: Self.now)
     }
 
-    @Test func theNewestAreEnqueued() {
-        let plan = plan((1...6).map { Self.episode($0) }, 3)
-        #expect(plan.enqueue == [99, 98, 97] && plan.cancel.isEmpty && plan.evict.isEmpty)
-    }
-
-    @Test func cachedRunningDeclinedPlayedAndMissingEpisodesAreNotEnqueued() {
-        let changes: [(inout RetainedEpisode) -> Void] = [
-            { $0.complete = true }, { $0.hasTask = true }, { $0.isDeclined = true }, { $0.played = true },
-            { $0.isMediaGone = true },
-        ]
-        for change in changes {
-            // The third episode does not take the place of the second.
-            #expect(plan([Self.episode(1), Self.episode(2, change), Self.episode(3)], 2).enqueue == [99])
-        }
-        // The download of a partial file is continued.
-        #expect(plan([Self.episode(1) { $0.cachedBytes = 5 }], 1).enqueue == [99])
-    }
-
-    @Test func episodesThatLeftTheFeedDoNotCount() {
-        #expect(plan([Self.episode(1) { $0.listed = false }, Self.episode(2)], 1).enqueue == [98])
-    }
-
     @Test func trailersAndBonusItemsDoNotCountUnlessThereIsNothingElse() {
         let trailer = Self.episode(1) { $0.type = "trailer" }
         let bonus = Self.episode(2) { $0.type = "bonus" }
         #expect(plan([trailer, bonus, Self.episode(3), Self.episode(4) { $0.type = "full" }], 2).enqueue == [97, 96])
         #expect(plan([trailer, bonus], 1).enqueue == [99])
-    }
-
-    @Test func episodesThatKeepRemovesAreNotEnqueued() {
-        #expect(plan((1...5).map { Self.episode($0) }, 4, keep: .episodes(2)).enqueue == [99, 98])
-        #expect(plan((1...5).map { Self.episode($0) }, 4, keep: .days(1)).enqueue == [99])
     }
 
     @Test func automaticDownloadsThatAreNoLongerAmongTheNewestAreDropped() {
@@ -182,20 +155,6 @@ struct AutoDownloadTests {
         ]
         let plan = plan(episodes, 2)
         #expect(plan.enqueue == [99] && plan.evict == [97] && plan.cancel == [96, 95])
-    }
-
-    @Test func pinnedOpenAndStartedEpisodesAreNotEvicted() {
-        let changes: [(inout RetainedEpisode) -> Void] = [
-            { $0.pinned = true }, { $0.isOpen = true }, { $0.position = 40 },
-        ]
-        for change in changes {
-            let old = Self.episode(9) {
-                $0.isAutomatic = true
-                $0.complete = true
-                change(&$0)
-            }
-            #expect(plan([Self.episode(1), old], 1).evict.isEmpty)
-        }
     }
 
     @Test func turningItOffCancelsDownloadsAndKeepsCompleteFiles() {
