@@ -189,13 +189,12 @@ extension Library {
         return Array(candidates.filter { !excluded.contains($0.episode) }.prefix(limit))
     }
 
-    /// Returns how much belongs into the archive and is still in the cache, of one show or of all.
-    package func archiveBacklog(isDefault: Bool, of show: ShowID? = nil) throws -> ArchiveBacklog {
+    /// Returns how much belongs into the archive and is still in the cache.
+    package func archiveBacklog(isDefault: Bool) throws -> ArchiveBacklog {
         try row(
             """
             SELECT count(*), CAST(total(r.size) AS INTEGER) \(ArchiveSQL.candidates(isDefault: isDefault))
-            AND (?1 IS NULL OR r.podcast = ?1)
-            """, [show]
+            """
         ) { ArchiveBacklog(episodes: $0[0], bytes: $0[bytes: 1] ?? 0) } ?? ArchiveBacklog()
     }
 

@@ -110,12 +110,10 @@ final class Archive: ServicePart {
             throw LibraryError.noSuchEpisode(episode)
         }
         guard try !isRead(episode) else { throw ArchiveError.refused("a program has it open") }
-        let source = ArchiveSource(path: path, size: size, sha256: sha256)
-        let destination = ArchiveDestination(
-            folder: show.name, name: row.name, modified: row.published ?? row.firstSeen)
         let file = try await withFolder(for: "\(show.name)/\(row.name)") { [library, queue] folder, owner in
             try folder.store(
-                source, as: destination, owner: owner,
+                fileAt: path, size: size, sha256: sha256, as: row.name, in: show.name,
+                modified: row.published ?? row.firstSeen, owner: owner,
                 isFree: { path in
                     let known = try? library.archivedFile(path: path)
                     return known == nil || known?.episode == nil || known?.episode == episode

@@ -6,23 +6,6 @@ internal import PodcastLibrary
 internal import SystemPackage
 internal import Transfers
 
-/// A complete file to be added to the archive.
-struct ArchiveSource: Sendable {
-    var path: String
-    var size: Int64
-    /// The expected digest; `nil` if it is not known yet.
-    var sha256: String?
-}
-
-/// The place of a new file in the archive.
-struct ArchiveDestination: Sendable {
-    /// The show's folder and the episode's file, with the names that they have in a mount.
-    var folder: String
-    var name: String
-    /// The mtime, in seconds since 1970.
-    var modified: Int64
-}
-
 // Adding files. At any moment a file in the archive is either complete and synced, or has a name that begins with
 // `ArchiveNames.partial`.
 extension OpenFolder {
@@ -30,23 +13,26 @@ extension OpenFolder {
     /// other makes the new file's name end with ` (2)`.
     ///
     /// - Parameters:
+    ///   - path: The complete file, with its size, and its expected digest unless that is not known yet.
+    ///   - name: The name of the episode's file in the show's folder, as in a mount.
+    ///   - modified: The mtime, in seconds since 1970.
     ///   - owner: The text by which this installation recognizes its unfinished files.
     ///   - isFree: Whether a path in the archive is not used by another episode, so that an existing file with the
     ///     same content may be used.
     ///   - begin: Called before each part is copied. It may wait for work that is more urgent.
     ///   - progress: Called with the number of bytes copied since its previous call. It may throw to end the copy.
     func store(
-        _ source: ArchiveSource, as destination: ArchiveDestination, owner: String,
-        isFree: (String) -> Bool, begin: () -> Void, progress: (Int64) throws -> Void
+        fileAt path: String, size: Int64, sha256 expected: String?, as name: String, in show: String, modified: Int64,
+        owner: String, isFree: (String) -> Bool, begin: () -> Void, progress: (Int64) throws -> Void
     ) throws -> ArchivedFile {
         let file: FileDescriptor
         do {
-            file = try FileDescriptor.open(source.path, .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])
+            file = try FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])
         } catch {
-            throw ArchiveError.refused("\(source.path): \(error)")
+            throw ArchiveError.refused("\(path): \(error)")
         }
         defer { try? file.close() }
-        let (folder, folderName) = try showFolder(destination.folder)
+        let (folder, folderName) = try showFolder(show)
         let partial = ArchiveNames.newPartial(owner)
         let copy = clinux_openat(folder.descriptor, partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
         guard copy >= 0 else { throw Errno(rawValue: errno) }
@@ -55,19 +41,19 @@ extension OpenFolder {
             close(copy)
             if !isPlaced { unlinkat(folder.descriptor, partial, 0) }
         }
-        guard try FileState(of: file).size == source.size else {
-            throw ArchiveError.refused("\(source.path): its size has changed")
+        guard try FileState(of: file).size == size else {
+            throw ArchiveError.refused("\(path): its size has changed")
         }
         let sha256 = try FileCopy.copy(
-            file, size: source.size, to: FileDescriptor(rawValue: copy), begin: begin, progress: progress)
-        if let expected = source.sha256, expected != sha256 { throw ArchiveError.damaged }
-        Self.setModified(destination.modified, of: copy)
+            file, size: size, to: FileDescriptor(rawValue: copy), begin: begin, progress: progress)
+        if let expected, expected != sha256 { throw ArchiveError.damaged }
+        Self.setModified(modified, of: copy)
         guard fsync(copy) == 0 else { throw Errno(rawValue: errno) }
         let content = ArchivedFile(
-            path: "", episode: nil, size: source.size, sha256: sha256,
+            path: "", episode: nil, size: size, sha256: sha256,
             fileState: try FileState(of: FileDescriptor(rawValue: copy)).text)
         let placed = try place(
-            partial, content, in: folder, folderName, name: destination.name, isFree: isFree, progress)
+            partial, content, in: folder, folderName, name: name, isFree: isFree, progress)
         isPlaced = placed.fileState == content.fileState
         folder.sync()
         return placed

@@ -18,8 +18,6 @@ final class ArchiveMover: ServicePart {
     private var isWorking = false
     /// The value of `due` that the daemon's schedule contains.
     private var scheduled: Instant?
-    /// The task that shows the progress of a show's files.
-    private var progress: (show: ShowID, task: TaskID, received: Int64, total: Int64)?
     /// The next files to move.
     private var candidates: [ArchiveCandidate] = []
     /// Episodes that programs had open when their files were to be moved or served again.
@@ -100,7 +98,6 @@ final class ArchiveMover: ServicePart {
                 await Task.yield()
                 step = queue.next(at: uptime)
             }
-            finishProgress()
             isWorking = false
             reschedule()
         }
@@ -154,14 +151,14 @@ final class ArchiveMover: ServicePart {
         guard let rendition = try library.rendition(of: candidate.episode), rendition.complete,
             rendition.archived == nil, let size = rendition.size, try isArchived(candidate.show)
         else { return .more }
-        let task = try showProgress(of: candidate)
+        let task = driver.beginFetch(path: candidate.path, kind: .archive)
+        defer { driver.finishFetch(task) }
         let path = ContentCache.path(of: rendition.file, in: FilePath(configuration.paths.cache)).string
         do {
             let clients = driver.clients
             let file = try await archive.store(
                 fileAt: path, size: size, sha256: rendition.sha256, of: candidate.episode,
                 begin: { clients.waitForReaders(atMost: Self.longestYield) })
-            showMoved(size, of: task)
             if queue.refused.isEmpty { try library.record(archiveHindrance: nil) }
             if await !sidecars.add(to: file, of: candidate.episode) { queue.request(.complete(candidate.show)) }
             return .more
@@ -211,30 +208,5 @@ final class ArchiveMover: ServicePart {
         if !files.isEmpty { return .more }
         defer { busy = [] }
         return busy.isEmpty ? .done : .postponed
-    }
-
-    // MARK: Progress
-
-    /// Returns the task that shows the progress of a show's files.
-    private func showProgress(of candidate: ArchiveCandidate) throws -> TaskID {
-        if let progress, progress.show == candidate.show { return progress.task }
-        finishProgress()
-        let backlog = try library.archiveBacklog(isDefault: configuration.archivesAll, of: candidate.show)
-        let task = driver.beginFetch(path: candidate.showName, kind: .archive)
-        progress = (candidate.show, task, 0, backlog.bytes)
-        return task
-    }
-
-    private func showMoved(_ bytes: Int64, of task: TaskID) {
-        guard var shown = progress, shown.task == task else { return }
-        shown.received += bytes
-        progress = shown
-        driver.report(
-            .fetchProgressed(task, received: shown.received, expected: max(shown.total, shown.received)))
-    }
-
-    private func finishProgress() {
-        if let task = progress?.task { driver.finishFetch(task) }
-        progress = nil
     }
 }

@@ -114,8 +114,6 @@ struct DaemonCore: Sendable {
         case .renamed(let media, let path): tasks.rename(media, to: path, at: now, &outcome)
         case .updated(let task): tasks.update(task, at: now, &outcome)
         case .fetchAdopted(let fetch): tasks.adopt(fetch)
-        case .fetchProgressed(let id, let received, let expected):
-            tasks.progress(id, received: received, expected: expected, at: now, &outcome)
         case .taskEnded(let id, let state): tasks.end(id, state, at: now, &outcome)
         case .uploadFailed(let id, let error): tasks.fail(id, error, at: now, &outcome)
         case .fetchReported(let fetch):

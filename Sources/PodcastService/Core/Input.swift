@@ -45,7 +45,6 @@ enum Input: Sendable {
     case updated(TaskInfo)
     /// A running fetch whose start was already broadcast; it is a task until `taskEnded`.
     case fetchAdopted(TaskInfo)
-    case fetchProgressed(TaskID, received: Int64, expected: Int64?)
     /// A fetch has finished (`remote`), or an upload was completed or cancelled.
     case taskEnded(TaskID, TaskState)
     case uploadFailed(TaskID, TransferError)

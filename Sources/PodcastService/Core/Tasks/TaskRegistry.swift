@@ -330,15 +330,6 @@ extension TaskRegistry {
 
     mutating func adopt(_ fetch: TaskInfo) { others[fetch.id] = fetch }
 
-    /// Records the progress of a fetch. Has no effect after the fetch has ended.
-    mutating func progress(
-        _ id: TaskID, received: Int64, expected: Int64?, at now: Moment, _ outcome: inout Outcome
-    ) {
-        guard var fetch = others[id], fetch.received < received else { return }
-        (fetch.received, fetch.expected) = (received, expected)
-        update(fetch, at: now, &outcome)
-    }
-
     /// Removes a task that has ended in this state, and broadcasts its end.
     mutating func end(_ id: TaskID, _ state: TaskState, at now: Moment, _ outcome: inout Outcome) {
         guard var task = others.removeValue(forKey: id) else { return }
