@@ -82,14 +82,11 @@ struct AssetStore: Sendable {
         unlink(path(name) + Self.recordExtension)
     }
 
-    /// Removes the assets of a show and of its episodes. Reads the whole folder, so it runs outside the actor.
-    @concurrent func remove(podcast: ShowID, episodes: Set<EpisodeID>) async {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-            let parts = name.split(separator: "-", maxSplits: 1)
-            guard parts.count == 2, let kind = AssetKind(rawValue: String(parts[0])), let id = Int64(parts[1]) else {
-                continue
-            }
-            if kind == .cover ? ShowID(id) == podcast : episodes.contains(EpisodeID(id)) { remove(name) }
+    /// Removes the assets of a show and of its episodes. Runs outside the actor, since there may be thousands of them.
+    @concurrent func remove(podcast: ShowID, episodes: [EpisodeID]) async {
+        remove(AssetKind.cover.fileName(podcast.rawValue))
+        for kind in AssetKind.allCases where kind != .cover {
+            for episode in episodes { remove(kind.fileName(episode.rawValue)) }
         }
     }
 

@@ -82,7 +82,7 @@ final class Assets: ServicePart {
         return .asset(file: name, size: size)
     }
 
-    /// Fetches a show's cover, and records in the library whether it is cached.
+    /// Fetches a show's cover, and records in the library whether it is cached. Throws only if that fails.
     func fetchCover(of show: ShowID) async throws {
         let name = AssetKind.cover.fileName(show.rawValue)
         guard let source = try assetSource(.cover, show.rawValue) else { return }
@@ -90,7 +90,11 @@ final class Assets: ServicePart {
         if let known, isFresh(known), let format = known.imageExtension {
             return try library.record(cover: format, from: source.url, of: show, isNew: false, now: now())
         }
-        _ = try? await fetch(.cover, name, source, known).value
+        do {
+            _ = try await fetch(.cover, name, source, known).value
+        } catch is Failure {
+            // It is recorded, and the cover is due later, or no more.
+        }
     }
 
     private func isFresh(_ record: AssetStore.Record) -> Bool {
@@ -250,18 +254,10 @@ final class Assets: ServicePart {
         var request = request
         request.limit = StreamPlaylist.largest
         request.timeout = Self.streamTimeout
-        var playlist: StreamPlaylist?
-        for try await event in engine.data(for: request) {
-            switch event {
-            case .head(let head):
-                guard head.status == 200 else { throw Self.error(ofStatus: head.status) }
-                playlist = StreamPlaylist(
-                    base: head.url ?? request.url, reach: configuration.transfers.network.reach, space: head.space)
-            case .bytes(let bytes): try playlist?.append(bytes)
-            }
-        }
-        guard playlist != nil else { throw TransferError(.failed, "no answer") }
-        try playlist?.finish()
+        let (head, body) = try await engine.response(to: request)
+        guard head.status == 200 else { throw Self.error(ofStatus: head.status) }
+        let reach = configuration.transfers.network.reach
+        try StreamPlaylist(base: head.url ?? request.url, reach: reach, space: head.space).check(body)
     }
 
     /// - Returns: the asset's record, and whether the server has sent the asset, instead of confirming the cached one.

@@ -54,14 +54,7 @@ final class Covers: ServicePart {
 
     private func fetch(_ show: ShowID) async {
         do {
-            let address = try library.podcast(id: show)?.image
             try await assets.fetchCover(of: show)
-            // The cover is due no more, unless its address has changed, or its state could not be written.
-            let now = now()
-            let isUnwritten = try library.podcast(id: show).map {
-                $0.image == address && ($0.coverDue.map { $0 <= now } ?? false)
-            }
-            if isUnwritten ?? false { pausedUntil = uptime + Self.pause }
         } catch {
             log.error("\(error)")
             pausedUntil = uptime + Self.pause

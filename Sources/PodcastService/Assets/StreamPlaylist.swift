@@ -2,8 +2,7 @@ internal import Platform
 internal import PodcastFeed
 internal import Transfers
 
-/// A check of a stream's playlist (HTTP Live Streaming, RFC 8216) that receives the playlist piece by piece. It
-/// performs no I/O.
+/// A check of a stream's playlist (HTTP Live Streaming, RFC 8216). It performs no I/O.
 ///
 /// A player that opens the playlist fetches every address in it without asking. So an episode is only presented as a
 /// stream if all addresses are http or https, and none has `localhost` or a numeric host in a more private network than
@@ -11,73 +10,36 @@ internal import Transfers
 struct StreamPlaylist {
     /// The maximum size of a playlist in bytes: a day of two-second segments with long addresses.
     static let largest = 8 << 20
-    /// The maximum length of a line in bytes.
-    static let longestLine = 64 << 10
 
     /// The error for opens and downloads of a stream.
     static let notAFile = TransferError(
         .unusable, "it is a stream, not a file: players fetch it while they play it")
 
-    private let base: String
-    private let reach: ReachPolicy
-    private let space: AddressSpace?
-    /// The received part of the current line.
-    private var line: [UInt8] = []
-    /// Whether the header `#EXTM3U` is still expected.
-    private var isFirst = true
-    /// Number of lines with an address.
-    private var addresses = 0
+    /// The final address of the playlist.
+    let base: String
+    var reach = ReachPolicy()
+    /// The address space (public, local or loopback) of that address; `nil` allows links into any address space.
+    let space: AddressSpace?
 
-    /// - Parameters:
-    ///   - base: the final address of the playlist.
-    ///   - space: the address space (public, local or loopback) of that address; `nil` allows links into
-    ///     any address space.
-    init(base: String, reach: ReachPolicy = ReachPolicy(), space: AddressSpace? = nil) {
-        self.base = base
-        self.reach = reach
-        self.space = space
-    }
-
-    /// Appends the next received bytes, and checks each line that they complete.
-    mutating func append(_ bytes: some Collection<UInt8>) throws(TransferError) {
-        var rest = bytes[...]
-        while let end = rest.firstIndex(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
-            line += rest[..<end]
-            rest = rest[rest.index(after: end)...]
-            try endLine()
+    /// Checks the lines of a playlist, and that it has at least one address to play.
+    func check(_ text: [UInt8]) throws(TransferError) {
+        let start = text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        let lines = text[start...].split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+            .map(\.trimmedSpace).filter { !$0.isEmpty }
+        guard let first = lines.first else { throw TransferError(.unusable, "the playlist of the stream is empty") }
+        guard first.starts(with: Self.header), first.dropFirst(Self.header.count).first ?? 0x20 <= 0x20 else {
+            throw TransferError(.unusable, "the server sent something other than the playlist of a stream")
         }
-        line += rest
-        if line.count > Self.longestLine { throw Self.unusable("a line longer than \(Self.longestLine) bytes") }
-    }
-
-    /// Checks the last line, and that the playlist has at least one address to play.
-    mutating func finish() throws(TransferError) {
-        try endLine()
-        if isFirst { throw TransferError(.unusable, "the playlist of the stream is empty") }
-        if addresses == 0 { throw Self.unusable("no address") }
-    }
-
-    private mutating func endLine() throws(TransferError) {
-        if line.count > Self.longestLine { throw Self.unusable("a line longer than \(Self.longestLine) bytes") }
-        var text = line.trimmedSpace
-        line.removeAll(keepingCapacity: true)
-        if isFirst {
-            if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
-            if text.isEmpty { return }
-            isFirst = false
-            let rest = text.dropFirst(Self.header.count)
-            guard text.starts(with: Self.header), rest.first ?? 0x20 <= 0x20 else {
-                throw TransferError(.unusable, "the server sent something other than the playlist of a stream")
+        var isPlayable = false
+        for line in lines.dropFirst() {
+            if line.first != UInt8(ascii: "#") {
+                isPlayable = true
+                try check(line)
+            } else if line.starts(with: Self.tag), !Self.textTags.contains(where: { line.starts(with: $0) }) {
+                for address in Self.addresses(ofTag: line) { try check(address) }
             }
-            return
         }
-        guard let first = text.first else { return }
-        if first != UInt8(ascii: "#") {
-            addresses += 1
-            try check(text)
-        } else if text.starts(with: Self.tag), !Self.textTags.contains(where: { text.starts(with: $0) }) {
-            for address in Self.addresses(ofTag: text) { try check(address) }
-        }
+        if !isPlayable { throw Self.unusable("no address") }
     }
 
     private static let header = Array("#EXTM3U".utf8)
@@ -92,7 +54,7 @@ struct StreamPlaylist {
         var rest = text[(colon + 1)...]
         var found: [ArraySlice<UInt8>] = []
         while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
-            let name = Array(rest[..<equals]).trimmedSpace
+            let name = rest[..<equals].trimmedSpace
             rest = rest[(equals + 1)...]
             let value: ArraySlice<UInt8>
             if rest.first == UInt8(ascii: "\"") {
@@ -140,10 +102,10 @@ extension ReachPolicy {
     }
 }
 
-extension Array<UInt8> {
+extension ArraySlice<UInt8> {
     /// The bytes without spaces and tabs at both ends.
     fileprivate var trimmedSpace: ArraySlice<UInt8> {
-        var rest = self[...]
+        var rest = self
         while let first = rest.first, first == 0x20 || first == 0x09 { rest.removeFirst() }
         while let last = rest.last, last == 0x20 || last == 0x09 { rest.removeLast() }
         return rest

@@ -80,7 +80,7 @@ final class Subscriptions: ServicePart {
         refresher.documents.remove(id)
         driver.changed(podcast: id, name: podcast.name)
         copies.subscriptionsChanged()
-        await driver.underWay { await assets.store.remove(podcast: id, episodes: Set(files)) }
+        await driver.underWay { await assets.store.remove(podcast: id, episodes: files) }
         // The credentials are removed last, because a full disk may prevent this write. The show is then already gone.
         try credentials.set(nil, for: id)
         return .done
