@@ -2,14 +2,6 @@ import GRDB
 package import PodcastProtocol
 internal import Transfers
 
-/// The result of applying actions from the server.
-package struct AppliedActions: Sendable, Equatable {
-    /// The episodes that changed.
-    package var changed: [EpisodeID] = []
-    /// The number of actions with timestamps in the future.
-    package var future = 0
-}
-
 extension Library {
     /// Applies actions of other devices. In the same transaction, records `window`, from which the start time of the
     /// next request for actions is computed.
@@ -19,12 +11,14 @@ extension Library {
     ///   - window: The timestamps of the server's last responses.
     ///   - keepsLatestOnly: Whether the server stores only the last action of an episode. An action older than the
     ///     local state has then overwritten that state on the server, so the local state is sent again.
+    /// - Returns: The episodes that changed, and the number of actions with timestamps in the future.
     package func apply(
         _ actions: [SyncAction], clock: SyncClock, window: SyncWindow, keepsLatestOnly: Bool, now: Int64
-    ) throws -> AppliedActions {
+    ) throws -> (changed: [EpisodeID], future: Int) {
         try write { db in
             try SyncSQL.applying(db) {
-                var result = AppliedActions()
+                var changed: [EpisodeID] = []
+                var future = 0
                 var index = EpisodeIndex()
                 var room = try Self.maxClamped - (Int.fetchOne(db, "SELECT count(*) FROM sync_clamped") ?? 0)
                 for action in actions {
@@ -35,7 +29,7 @@ extension Library {
                         if keepsLatestOnly { try Self.queueAgain(index.episode(of: action, db), now: now, db) }
                         continue
                     }
-                    if isFuture { result.future += 1 }
+                    if isFuture { future += 1 }
                     let moment = SyncedMoment(time: clock.clamped(action.timestamp), state: state)
                     guard let episode = try index.episode(of: action, db) else {
                         try Self.park(action, moment, now: now, db)
@@ -43,7 +37,7 @@ extension Library {
                     }
                     switch try Self.apply(moment, to: episode, skew: clock.skew, now: now, db) {
                     case .applied:
-                        result.changed.append(episode)
+                        changed.append(episode)
                         // Each device replaces a future timestamp by the time at which it receives the action. Send
                         // the time chosen here, so that the other devices get the same one.
                         if isFuture { try Self.queue(episode, moment.time, stamp: moment.time, now: now, db) }
@@ -55,7 +49,7 @@ extension Library {
                 try db.run(
                     "UPDATE sync_account SET episodes_since = ?, episodes_full = ?", [window.last, window.lastFull])
                 try Self.bound(db)
-                return result
+                return (changed, future)
             }
         }
     }

@@ -95,17 +95,26 @@ extension Library {
         }
     }
 
-    /// Restores a show that another device had unsubscribed, and makes it due for a refresh. If its name is taken now,
-    /// the folder gets a number.
+    /// Restores the show with one of these addresses that another device had unsubscribed, and makes it due for a
+    /// refresh. If its name is taken now, the folder gets a number.
     ///
-    /// - Returns: The folder's name; `nil` if no device has unsubscribed the show, or it does not exist any more.
-    package func restore(podcast: ShowID, fromServer url: String, now: Int64) throws -> String? {
+    /// - Returns: The show and its folder's name; `nil` if no device has unsubscribed such a show.
+    package func restore(
+        _ urls: [String], fromServer url: String, now: Int64
+    ) throws -> (podcast: ShowID, name: String)? {
         try write { db in
-            let name = try String.fetchOne(
-                db, "SELECT name FROM podcast WHERE id = ? AND id IN (SELECT podcast FROM sync_removed)", [podcast])
-            guard let name else { return nil }
+            let row = try urls.compactMap { url in
+                try Row.fetchOne(
+                    db,
+                    """
+                    SELECT p.id, p.name FROM podcast p JOIN sync_removed r ON r.podcast = p.id
+                    WHERE p.url = ?1 OR p.id IN (SELECT podcast FROM sync_feed WHERE url = ?1)
+                    """, [url])
+            }.first
+            guard let row else { return nil }
+            let podcast: ShowID = row[0]
             var names = UniqueNames(taken: UniqueNames.reservedInRoot)
-            let folder = try names.claim(name) { try Self.isTaken($0, db) }
+            let folder = try names.claim(row[1]) { try Self.isTaken($0, db) }
             try SyncSQL.applying(db) {
                 try db.run(
                     """
@@ -113,23 +122,7 @@ extension Library {
                     """, [folder, FileName.folded(folder), now, now, podcast])
             }
             try Self.record(ServerFeed(url: url, subscribed: true, podcast: podcast), db)
-            return folder
-        }
-    }
-
-    /// Returns a show that another device has unsubscribed and that has one of these addresses.
-    package func removedPodcast(urls: [String]) throws -> ShowID? {
-        try query { db in
-            for url in urls {
-                let found = try ShowID.fetchOne(
-                    db,
-                    """
-                    SELECT p.id FROM podcast p JOIN sync_removed r ON r.podcast = p.id
-                    WHERE p.url = ?1 OR p.id IN (SELECT podcast FROM sync_feed WHERE url = ?1)
-                    """, [url])
-                if let found { return found }
-            }
-            return nil
+            return (podcast, folder)
         }
     }
 

@@ -129,19 +129,13 @@ struct SubscriptionUpload: Sendable, Equatable {
         self.changes = changes
         let local = Set(state.local.lazy.map(\.podcast))
         let added = Set(changes.lazy.filter(\.subscribed).map(\.url))
-        // The server's addresses for the removed shows, collected in one pass: there are few changes and many shows.
-        let gone = Set(changes.lazy.filter { !$0.subscribed }.map(\.podcast)).subtracting(local)
-        var there: [ShowID: [String]] = [:]
-        if !gone.isEmpty {
-            for feed in state.server where feed.subscribed && !added.contains(feed.url) {
-                if let podcast = feed.podcast, gone.contains(podcast) { there[podcast, default: []].append(feed.url) }
-            }
-        }
         var removed: Set<String> = []
         for change in changes where !change.subscribed {
-            let urls = gone.contains(change.podcast) ? there[change.podcast] ?? [] : []
-            removed.formUnion(urls)
-            if urls.isEmpty { removed.insert(change.url) }
+            let urls = state.server.filter {
+                $0.podcast == change.podcast && $0.subscribed && !local.contains(change.podcast)
+                    && !added.contains($0.url)
+            }.map(\.url)
+            removed.formUnion(urls.isEmpty ? [change.url] : urls)
         }
         add = added.sorted()
         remove = removed.subtracting(added).sorted()

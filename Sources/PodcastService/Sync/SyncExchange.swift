@@ -262,8 +262,8 @@ final class SyncExchange: ServicePart {
         // After a failure, keep the old timestamp, so that the server sends the same changes again.
         if failure == nil { try library.recordSubscriptions(since: timestamp) }
         try await run.sendSubscriptions()
-        let (applied, clock) = try await run.fetchActions { [driver] in await driver.adjustedNow() }
-        driver.report(applied.changed.map { .changedEpisode($0) })
+        let (changed, clock) = try await run.fetchActions { [driver] in await driver.adjustedNow() }
+        driver.report(changed.map { .changedEpisode($0) })
         try await run.sendActions(clock)
         if let failure { throw failure }
     }
@@ -309,10 +309,8 @@ final class SyncExchange: ServicePart {
         if Task.isCancelled { return nil }
         do {
             let others = (try? WebAddress(url)).map { [$0.text, $0.secured?.text].compactMap(\.self) } ?? [url]
-            if let gone = try library.removedPodcast(urls: others),
-                let name = try library.restore(podcast: gone, fromServer: url, now: now())
-            {
-                driver.changed(podcast: gone, name: name)
+            if let (podcast, name) = try library.restore(others, fromServer: url, now: now()) {
+                driver.changed(podcast: podcast, name: name)
                 subscriptions.copies.subscriptionsChanged()
                 log.info("sync: \(name) is subscribed again")
                 return nil

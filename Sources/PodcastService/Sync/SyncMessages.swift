@@ -74,20 +74,14 @@ struct SyncMessages: Sendable {
             "timestamp": SyncTime.text(action.timestamp),
         ]
         if let guid = action.guid { object["guid"] = guid }
-        switch account.kind {
-        case .gpodder:
-            object["device"] = action.device
-            object["started"] = action.started
-            object["position"] = action.position
-            object["total"] = action.total
-            // The gPodder API allows "started" only together with "total".
-            if action.total == nil { object["started"] = nil }
-        case .nextcloud:
-            // gpoddersync stores all three in database columns; -1 means none.
-            object["started"] = action.started ?? -1
-            object["position"] = action.position ?? -1
-            object["total"] = action.total ?? -1
-        }
+        // gpoddersync has no devices, and stores all numbers in database columns; -1 means none. The gPodder API allows
+        // "started" only together with "total".
+        let isNextcloud = account.kind == .nextcloud
+        let none = isNextcloud ? -1 : nil
+        object["device"] = isNextcloud ? nil : action.device
+        object["started"] = (isNextcloud || action.total != nil ? action.started : nil) ?? none
+        object["position"] = action.position ?? none
+        object["total"] = action.total ?? none
         return object
     }
 

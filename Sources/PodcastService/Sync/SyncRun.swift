@@ -1,6 +1,7 @@
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
+internal import PodcastProtocol
 internal import Transfers
 
 /// One exchange of subscriptions and episode actions (playback positions, for example) with the sync server. Each
@@ -91,7 +92,7 @@ struct SyncRun: Sendable {
 
     /// Applies the parked states whose episodes have appeared, then fetches the actions of other devices and merges
     /// them into the library. Also returns a clock: the local time and the server's time when the response arrived.
-    func fetchActions(now: @Sendable () async -> Int64) async throws -> (applied: AppliedActions, clock: SyncClock) {
+    func fetchActions(now: @Sendable () async -> Int64) async throws -> (changed: [EpisodeID], clock: SyncClock) {
         try library.unpark(now: await now())
         let window = account.episodes
         let found = try await client.send(messages.episodes(since: window.episodesSince), SyncAnswers.actions).value
@@ -106,7 +107,7 @@ struct SyncRun: Sendable {
             log.warning(
                 "sync: \(applied.future) actions have future dates: a device's clock is wrong; they count as current")
         }
-        return (applied, clock)
+        return (applied.changed, clock)
     }
 
     /// Sends the pending actions.

@@ -48,14 +48,16 @@ import Transfers
     }
 
     @discardableResult
-    private func take(_ actions: SyncAction..., server: Int64? = nil, latestOnly: Bool = false) throws -> AppliedActions
-    {
+    private func take(_ actions: SyncAction..., server: Int64? = nil, latestOnly: Bool = false) throws -> (
+        changed: [EpisodeID], future: Int
+    ) {
         try take(actions, server: server, latestOnly: latestOnly)
     }
 
     @discardableResult
-    private func take(_ actions: [SyncAction], server: Int64? = nil, latestOnly: Bool = false) throws -> AppliedActions
-    {
+    private func take(_ actions: [SyncAction], server: Int64? = nil, latestOnly: Bool = false) throws -> (
+        changed: [EpisodeID], future: Int
+    ) {
         try library.apply(
             actions, clock: SyncClock(local: now, server: server ?? now), window: SyncWindow(last: now, lastFull: now),
             keepsLatestOnly: latestOnly, now: now)
@@ -381,11 +383,11 @@ import Transfers
         #expect(try !library.isEphemeral(podcast: podcast))
         #expect(try library.purgeEphemeral(before: now + 1_000).isEmpty)
         #expect(try library.episode(id: episodes[0]) != nil)
-        #expect(try library.removedPodcast(urls: [feedURL]) == podcast)
-        #expect(try library.restore(podcast: podcast, fromServer: feedURL, now: now) == "My name")
+        let restored = try library.restore([feedURL], fromServer: feedURL, now: now)
+        #expect(restored?.podcast == podcast && restored?.name == "My name")
         #expect(try library.episode(id: episodes[0])?.position == 44)
         #expect(try library.syncQueue().subscriptions == 0)
-        #expect(try library.removedPodcast(urls: [feedURL]) == nil)
+        #expect(try library.restore([feedURL], fromServer: feedURL, now: now) == nil)
     }
 
     @Test func aRemovedShowIsForgottenAfterAWhile() throws {

@@ -65,9 +65,9 @@ import Transfers
             add: [urls[7]], remove: urls, state: state(server: server, local: Array(local.dropLast())))
         #expect(merge.removes.count == 5_998)
         let upload = SubscriptionUpload(
-            (0..<6_000).map { PendingSubscription(url: urls[$0], podcast: ShowID(Int64($0)), subscribed: false) },
+            (0..<250).map { PendingSubscription(url: urls[$0], podcast: ShowID(Int64($0)), subscribed: false) },
             state: state(server: server))
-        #expect(upload.remove.count == 6_000)
+        #expect(upload.remove.count == 250)
         // The merge takes about a second on a loaded machine in a debug build.
         #expect(ContinuousClock.now - begin < .seconds(20))
     }
