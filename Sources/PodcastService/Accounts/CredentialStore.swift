@@ -36,10 +36,6 @@ package final class CredentialStore<ID: Identifier>: Sendable {
         var password: String
     }
 
-    private struct Content: Codable {
-        var entries: [Entry]
-    }
-
     /// The key of the sync server's credentials; shows have ids from 1.
     private static var syncServer: ID { 0 }
 
@@ -55,13 +51,11 @@ package final class CredentialStore<ID: Identifier>: Sendable {
     /// be read is not replaced, so every change fails with this error.
     private let readError: CredentialFileError?
 
-    private init(
-        path: String, entries: [ID: Credentials], problem: String? = nil, readError: CredentialFileError? = nil
-    ) {
+    private init(_ path: String, _ entries: [ID: Credentials], problem: String? = nil, _ error: CredentialFileError?) {
         self.path = path
         self.entries = Mutex(entries)
         self.problem = problem
-        self.readError = readError
+        readError = error
     }
 
     /// Opens the store for writing, which only one process may do at a time. The file need not exist yet.
@@ -70,18 +64,14 @@ package final class CredentialStore<ID: Identifier>: Sendable {
     ///   `problem`.
     package convenience init(path: String, remedy: String) {
         do throws(CredentialFileError) {
-            self.init(path: path, entries: try Self.read(path))
+            self.init(path, try Self.read(path), nil)
         } catch {
             switch error {
-            case .unreadable:
-                self.init(
-                    path: path, entries: [:], problem: "\(error): \(Self.unreadableRemedy)", readError: error)
+            case .unreadable: self.init(path, [:], problem: "\(error): \(Self.unreadableRemedy)", error)
             case .damaged:
                 let aside = path + ".damaged"
-                let isMoved = rename(path, aside) == 0
-                self.init(
-                    path: path, entries: [:],
-                    problem: "\(error)\(isMoved ? "; it is kept as \(aside)" : ""): \(remedy)")
+                let note = rename(path, aside) == 0 ? "; it is kept as \(aside)" : ""
+                self.init(path, [:], problem: "\(error)\(note): \(remedy)", nil)
             }
         }
     }
@@ -91,7 +81,7 @@ package final class CredentialStore<ID: Identifier>: Sendable {
 
     /// Opens the store for reading only. Throws if the file exists and cannot be read.
     package static func reading(_ path: String) throws(CredentialFileError) -> CredentialStore<ID> {
-        CredentialStore(path: path, entries: try read(path))
+        CredentialStore(path, try read(path), nil)
     }
 
     private static func read(_ path: String) throws(CredentialFileError) -> [ID: Credentials] {
@@ -102,10 +92,10 @@ package final class CredentialStore<ID: Identifier>: Sendable {
             if error == .noSuchFileOrDirectory { return [:] }
             throw CredentialFileError.unreadable(path: path, reason: error.description)
         }
-        guard let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)) else {
+        guard let content = try? JSONDecoder().decode([Entry].self, from: Data(bytes)) else {
             throw CredentialFileError.damaged(path: path)
         }
-        let found = content.entries.map {
+        let found = content.map {
             ($0.owner, Credentials(user: $0.user, password: $0.password, origin: $0.origin))
         }
         return Dictionary(found, uniquingKeysWith: { _, last in last })
@@ -137,10 +127,9 @@ package final class CredentialStore<ID: Identifier>: Sendable {
             body(&changed)
             guard changed != known else { return }
             if let readError { throw readError }
-            let content = Content(
-                entries: changed.sorted { $0.key < $1.key }.map {
-                    Entry(owner: $0.key, origin: $0.value.origin, user: $0.value.user, password: $0.value.password)
-                })
+            let content = changed.sorted { $0.key < $1.key }.map {
+                Entry(owner: $0.key, origin: $0.value.origin, user: $0.value.user, password: $0.value.password)
+            }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             try AtomicFile.write(

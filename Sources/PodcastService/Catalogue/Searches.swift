@@ -51,21 +51,16 @@ final class Searches: ServicePart {
 
     /// Sets `subscribed` of the shows whose feeds are subscribed.
     private func marked(_ shows: [FoundShow]) throws -> [FoundShow] {
-        let subscribed = try subscriptions()
+        // Each feed by its normalized address, before and after redirects.
+        var names: [String: String] = [:]
+        for podcast in try library.podcasts() {
+            for url in [podcast.finalURL, podcast.url] { if let url { names[WebAddress.key(url)] = podcast.name } }
+        }
         return shows.map { show in
             var show = show
-            show.subscribed = subscribed[WebAddress.key(show.url)]?.name
+            show.subscribed = names[WebAddress.key(show.url)]
             return show
         }
-    }
-
-    /// Returns the subscribed shows, each keyed by the normalized address of its feed, before and after redirects.
-    private func subscriptions() throws -> [String: Podcast] {
-        var result: [String: Podcast] = [:]
-        for podcast in try library.podcasts() {
-            for url in [podcast.finalURL, podcast.url] { if let url { result[WebAddress.key(url)] = podcast } }
-        }
-        return result
     }
 
     /// Returns the results of all catalogues, and one message per catalogue that failed.

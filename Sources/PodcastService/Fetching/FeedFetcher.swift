@@ -146,9 +146,15 @@ struct FeedFetcher: Sendable {
         if head.status == 304, feedRequest.isConditional { return found }
         guard head.status == 200 || head.status == 226, let parser else {
             let isGone = FeedMove.isGone(chain: found.chain, head: head)
+            let sign: FeedSign =
+                switch head.status {
+                case 401, 403: .refused
+                case 404, 410: isGone ? .ended : .missing
+                default: .failed
+                }
             found.problem = FetchFailure(
-                status: head.status, message: Self.explain(status: head.status, isGone: isGone, address), head: head)
-            if isGone { found.problem?.sign = .ended }
+                status: head.status, message: Self.explain(status: head.status, isGone: isGone, address), sign: sign,
+                head: head)
             return found
         }
         do {
@@ -200,6 +206,8 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var status: Int?
     /// The message, one line.
     var message: String
+    /// The meaning of the failure for the future of the feed.
+    var sign = FeedSign.failed
     /// Whether the feed has no audio or video file, so that a retry is pointless.
     var hasNoMedia = false
     /// The kind of failure if no complete response arrived.
@@ -208,26 +216,6 @@ struct FetchFailure: Error, Sendable, CustomStringConvertible {
     var head: ResponseHead?
     /// The web page that was received.
     var page: Page?
-
-    /// The meaning of the failure for the future of the feed.
-    var sign: FeedSign
-
-    init(
-        status: Int?, message: String, hasNoMedia: Bool = false, code: TransferError.Code? = nil,
-        head: ResponseHead? = nil
-    ) {
-        self.status = status
-        self.message = message
-        self.hasNoMedia = hasNoMedia
-        self.code = code
-        self.head = head
-        sign =
-            switch status {
-            case 401, 403: .refused
-            case 404, 410: .missing
-            default: .failed
-            }
-    }
 
     var description: String { message }
 }

@@ -104,15 +104,24 @@ struct FeedMove: Sendable, Equatable {
     /// - Parameters:
     ///   - known: the marks of the show's episodes in the library, which has more episodes than any one document.
     ///   - episodes: the number of those episodes.
-    static func confirms(_ feed: Feed, known: Set<EpisodeMark>, episodes: Int) -> Bool {
+    static func confirms(_ feed: Feed, known: Set<String>, episodes: Int) -> Bool {
         let items = feed.items.prefix(comparedItems)
         let common = items.count { item in
             item.enclosures.first.map { media in
-                EpisodeMark.marks(guid: item.guid, url: media.url).contains { known.contains($0) }
+                marks(guid: item.guid, url: media.url).contains { known.contains($0) }
             } ?? false
         }
         let comparable = min(items.count, episodes)
         return common > 0 && (common * 2 >= comparable || comparable < 6)
+    }
+
+    /// Returns the marks by which an episode is recognized on another host: its guid and its media URL. A guid that is
+    /// short enough to be a serial number is no mark. The URL is compared without its scheme, and without its query,
+    /// which may contain a token.
+    static func marks(guid: String?, url: String) -> [String] {
+        let path = (try? WebAddress(url))?.key.prefix { $0 != "?" } ?? url[...]
+        let guid = guid.flatMap { $0.utf8.count >= 8 ? "guid " + $0 : nil }
+        return [guid, path.isEmpty ? nil : "url " + path].compactMap(\.self)
     }
 
     /// Number of items compared. A hundred are sufficient evidence, and the feed at the old address may list only its
@@ -128,21 +137,6 @@ struct FeedMove: Sendable, Equatable {
         let text = permanentAddress(chain) ?? chain.requested
         guard let address = try? WebAddress(text), address.isSecure || !before.isSecure else { return nil }
         return address.key == before.key && address.isSecure == before.isSecure ? nil : text
-    }
-}
-
-/// A property by which an episode is recognized on another host.
-struct EpisodeMark: Sendable, Hashable {
-    private let text: String
-
-    /// Returns the marks of an episode: its guid and its media URL. A guid that is short enough to be a serial number
-    /// is no mark. The URL is compared without its scheme, and without its query, which may contain a token.
-    static func marks(guid: String?, url: String) -> [EpisodeMark] {
-        var marks: [EpisodeMark] = []
-        if let guid, guid.utf8.count >= 8 { marks.append(EpisodeMark(text: "guid " + guid)) }
-        let path = (try? WebAddress(url))?.key.prefix { $0 != "?" } ?? url[...]
-        if !path.isEmpty { marks.append(EpisodeMark(text: "url " + path)) }
-        return marks
     }
 }
 

@@ -2,7 +2,6 @@ internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import Synchronization
 internal import Transfers
 
 /// The updates of the search index, after titles, notes or cached transcripts have changed.
@@ -15,13 +14,10 @@ final class FindUpdates: ServicePart {
     private var update: Task<Void, Never>?
     /// Whether something has changed since the running update began.
     private var isOutdated = false
-    private let writer: Writer
+    /// The index, opened at the first update. A damaged or removed one is replaced at the next update.
+    private var writer: FindIndexWriter?
 
-    init(_ driver: CoreDriver) {
-        self.driver = driver
-        let paths = driver.context.configuration.paths
-        writer = Writer(path: paths.findIndex, transcripts: TranscriptFiles(folder: paths.assets))
-    }
+    init(_ driver: CoreDriver) { self.driver = driver }
 
     /// Brings the index up to date.
     func run() {
@@ -32,8 +28,9 @@ final class FindUpdates: ServicePart {
                 while isOutdated, !Task.isCancelled {
                     isOutdated = false
                     do {
-                        try await writer.update(from: library)
+                        writer = try await Self.update(writer, configuration.paths, from: library)
                     } catch {
+                        writer = nil
                         log.error("the search index was not updated: \(error)")
                     }
                 }
@@ -49,38 +46,19 @@ final class FindUpdates: ServicePart {
         await update?.value
     }
 
-    /// The index, opened at the first update. A damaged or removed one is replaced at the next update.
-    private final class Writer: Sendable {
-        private let path: String
-        private let transcripts: TranscriptFiles
-        private let opened = Mutex<FindIndexWriter?>(nil)
-
-        init(path: String, transcripts: TranscriptFiles) {
-            self.path = path
-            self.transcripts = transcripts
+    @concurrent private nonisolated static func update(
+        _ opened: FindIndexWriter?, _ paths: InstallationPaths, from library: Library
+    ) async throws -> FindIndexWriter {
+        let usable = opened.flatMap { $0.isGone ? nil : $0 }
+        let index =
+            try usable
+            ?? FindIndexWriter(path: paths.findIndex, transcripts: TranscriptFiles(folder: paths.assets))
+        var update = try index.update(from: library)
+        while !Task.isCancelled {
+            let start = SystemClock.monotonic.now
+            guard try update.perform() else { break }
+            await Timers.sleep(for: SystemClock.monotonic.now - start)
         }
-
-        @concurrent func update(from library: Library) async throws {
-            do {
-                var update = try open().update(from: library)
-                while !Task.isCancelled {
-                    let start = SystemClock.monotonic.now
-                    guard try update.perform() else { return }
-                    await Timers.sleep(for: SystemClock.monotonic.now - start)
-                }
-            } catch {
-                opened.withLock { $0 = nil }
-                throw error
-            }
-        }
-
-        private func open() throws -> FindIndexWriter {
-            try opened.withLock { opened in
-                if let opened, !opened.isGone { return opened }
-                let writer = try FindIndexWriter(path: path, transcripts: transcripts)
-                opened = writer
-                return writer
-            }
-        }
+        return index
     }
 }

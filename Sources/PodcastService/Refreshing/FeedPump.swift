@@ -47,8 +47,6 @@ final class FeedPump: Sendable {
         var running: [ShowID: RunningRequest] = [:]
         var reports: [Report] = []
         var isWatched = false
-        /// Whether the consumer has been woken and has not drained the reports yet.
-        var isWoken = false
         var hasTimer = false
     }
 
@@ -91,13 +89,12 @@ final class FeedPump: Sendable {
     ///
     /// - Returns: the requests to send, and the ids of the feeds whose turn has come but that other code fetches.
     func start() -> (requests: [DataTask], slots: [ShowID]) {
-        let (requests, slots, isUrgent) = state.withLock { state in
+        let (requests, slots, isWatched) = state.withLock { state in
             let (requests, slots) = start(&state)
-            return (requests, slots, state.isWatched && !requests.isEmpty && Self.claimWake(&state))
+            return (requests, slots, state.isWatched)
         }
-        begin(requests)
-        if isUrgent { wake.yield() }
-        return (requests.map(dataTask(for:)), slots)
+        if isWatched { wake.yield() }
+        return (dataTasks(for: requests), slots)
     }
 
     private func start(_ state: inout State) -> (requests: [RunningRequest], slots: [ShowID]) {
@@ -120,13 +117,12 @@ final class FeedPump: Sendable {
         return (requests, slots)
     }
 
-    /// Records scheduled requests in the work journal.
-    private func begin(_ requests: [RunningRequest]) {
+    /// Returns requests to send. Records the scheduled ones in the work journal.
+    private func dataTasks(for requests: [RunningRequest]) -> [DataTask] {
         context.work.begin(requests.filter(\.job.isScheduled).map { WorkItem.refresh($0.job.show.id) })
-    }
-
-    private func dataTask(for request: RunningRequest) -> DataTask {
-        DataTask(context.fetcher.dataRequest(request.job.request), FeedReceiver(request, of: self))
+        return requests.map {
+            DataTask(context.fetcher.dataRequest($0.job.request), FeedReceiver($0, of: self))
+        }
     }
 
     // MARK: Tasks
@@ -145,7 +141,6 @@ final class FeedPump: Sendable {
     func drainReports(isWatched: Bool) -> [Report] {
         state.withLock { state in
             state.isWatched = isWatched
-            state.isWoken = false
             let reports = state.reports
             state.reports = []
             for case .answer(let request, _) in reports { state.running[request.job.show.id] = nil }
@@ -168,41 +163,24 @@ final class FeedPump: Sendable {
             let isUrgent =
                 !slots.isEmpty || state.isWatched || state.queue.runningCount == 0
                 || state.reports.count >= Self.batch
-            if isUrgent { return (next, Self.claimWake(&state), false) }
-            let needsTimer = !state.isWoken && !state.hasTimer
+            let needsTimer = !isUrgent && !state.hasTimer
             if needsTimer { state.hasTimer = true }
-            return (next, false, needsTimer)
-        }
-        begin(next)
-        if isUrgent { wake.yield() }
-        if needsTimer { Timers.after(Self.deliveryDelay) { self.timerFired() } }
-        return next.map(dataTask(for:))
-    }
-
-    private func timerFired() {
-        let isUrgent = state.withLock { state in
-            state.hasTimer = false
-            return !state.reports.isEmpty && Self.claimWake(&state)
+            return (next, isUrgent, needsTimer)
         }
         if isUrgent { wake.yield() }
+        if needsTimer {
+            Timers.after(Self.deliveryDelay) { [self] in
+                state.withLock { $0.hasTimer = false }
+                wake.yield()
+            }
+        }
+        return dataTasks(for: next)
     }
 
     /// Handles the start of any other response, or a failure.
     fileprivate func handleResponse(_ request: RunningRequest, by answer: AsyncThrowingStream<DataEvent, any Error>) {
-        let isUrgent = state.withLock { state in
-            state.reports.append(.answer(request, answer))
-            return Self.claimWake(&state)
-        }
-        if isUrgent { wake.yield() }
-    }
-
-    /// Marks the consumer as woken.
-    ///
-    /// - Returns: whether the caller has to wake the consumer; `false` if another caller already does.
-    private static func claimWake(_ state: inout State) -> Bool {
-        if state.isWoken { return false }
-        state.isWoken = true
-        return true
+        state.withLock { $0.reports.append(.answer(request, answer)) }
+        wake.yield()
     }
 }
 

@@ -106,17 +106,13 @@ extension Refresher {
             // since a person may have named the show while the response was being received.
             let occasion: PagedFeed.Occasion =
                 podcast.lastRefresh == nil ? .subscription : occasions[podcast.id] ?? .schedule
-            let paged = try await pages(
+            let (feed, response) = try await pages(
                 of: first, in: found, occasion, credentials: credentials(of: podcast.id, showAccess(of: podcast.id)),
                 userAgent: settings(of: podcast.id).userAgent)
-            var response = found.response
-            response.nextRefresh = nextRefresh(RefreshFacts(head: found.head, feed: first))
-            response.isWhole = paged.feed.isWhole
-            response.updateInterval = first.updateInterval.map(Int64.init)
             // Concurrently with inserting the rows.
             async let kept: Void = storeDocument(of: found, for: podcast.id)
             do {
-                result.added = try await merge(paged.feed, into: podcast, response)
+                result.added = try await merge(feed, into: podcast, response)
             } catch LibraryError.noSuchPodcast(let id) {
                 await kept
                 documents.remove(id)
@@ -196,10 +192,12 @@ extension Refresher {
     /// Fetches the further pages of a feed if the occasion requires them. If a page cannot be fetched, returns the
     /// pages before it. But throws `CancellationError` if the task was cancelled, since later refreshes would not fetch
     /// the missing pages.
+    ///
+    /// - Returns: the pages as one feed, and the facts to record with it.
     func pages(
         of feed: Feed, in found: FeedFetcher.Retrieved, _ occasion: PagedFeed.Occasion, credentials: Credentials?,
         userAgent: String?
-    ) async throws -> PagedFeed {
+    ) async throws -> (feed: Feed, response: FeedResponse) {
         var paged = PagedFeed(
             feed, size: found.size, from: found.chain.final, for: occasion, limits: configuration.feedLimits)
         var fetcher = context.fetcher
@@ -220,7 +218,11 @@ extension Refresher {
             }
         }
         if let problem = paged.problem { log.warning("\(PrivateAddress(found.chain.requested).visible): \(problem)") }
-        return paged
+        var response = found.response
+        response.nextRefresh = nextRefresh(RefreshFacts(head: found.head, feed: feed))
+        response.isWhole = paged.feed.isWhole
+        response.updateInterval = feed.updateInterval.map(Int64.init)
+        return (paged.feed, response)
     }
 
     /// Refreshes the show of an episode whose address the server refused, because the feed may have a newer address.
@@ -281,7 +283,7 @@ extension Refresher {
                 ))
         else { return }
         let known = try library.identities(of: podcast.id)
-        let marks = Set(known.flatMap { EpisodeMark.marks(guid: $0.guid, url: $0.url) })
+        let marks = Set(known.flatMap { FeedMove.marks(guid: $0.guid, url: $0.url) })
         guard let feed = found.feed, FeedMove.confirms(feed, known: marks, episodes: known.count),
             let address = FeedMove.confirmedAddress(chain: found.chain, head: found.head, from: podcast.url)
         else {

@@ -15,8 +15,8 @@ final class Refresher: ServicePart {
     let documents: FeedDocuments
     /// Fetches the feeds of known shows.
     let feeds: FeedPump
-    /// The groups that wait for the results of queued or running refreshes.
-    private var waitingGroups: [ShowID: [RefreshGroup]] = [:]
+    /// The callers that wait for the results of queued or running refreshes.
+    private var waiting: [ShowID: [AsyncStream<RefreshResult>.Continuation]] = [:]
     /// The reason for each queued or running refresh; `.schedule` if absent. A person's request that arrives during a
     /// refresh still counts if the feed has not been parsed yet.
     var occasions: [ShowID: PagedFeed.Occasion] = [:]
@@ -68,24 +68,6 @@ final class Refresher: ServicePart {
         return answering?.hasOther(than: WebAddress.host(of: feed), at: now()) ?? false
     }
 
-    /// A group of refreshes whose results are returned together.
-    final class RefreshGroup {
-        private var results: [RefreshResult] = []
-        private let count: Int
-        private let continuation: CheckedContinuation<[RefreshResult], Never>
-
-        init(_ count: Int, _ continuation: CheckedContinuation<[RefreshResult], Never>) {
-            self.count = count
-            self.continuation = continuation
-            results.reserveCapacity(count)
-        }
-
-        func add(_ result: RefreshResult) {
-            results.append(result)
-            if results.count == count { continuation.resume(returning: results) }
-        }
-    }
-
     /// Refreshes shows at a person's request; all shows if `ids` is empty.
     func refresh(_ ids: [ShowID]) async throws -> [RefreshResult] {
         recordingBackoff.reset()
@@ -112,23 +94,27 @@ final class Refresher: ServicePart {
     /// - Returns: the results in any order, once all are recorded.
     func refresh(_ shows: [RefreshSubject], _ occasion: PagedFeed.Occasion) async -> [RefreshResult] {
         if shows.isEmpty { return [] }
-        return await withCheckedContinuation { continuation in
-            let group = RefreshGroup(shows.count, continuation)
-            enqueue(shows) { show, host in
-                let blocked = feeds.withQueue { queue in
-                    queue.contains(show.id) ? nil : queue.blockedUntil(host: host, now: uptime)
-                }
-                if let blocked {
-                    let rest = (blocked - uptime).seconds
-                    let error = "\(host) accepts no requests for \(rest) s more; refresh again after that"
-                    group.add(RefreshResult(name: show.name, added: 0, error: error))
-                    return false
-                }
-                waitingGroups[show.id, default: []].append(group)
-                if occasions[show.id] != .request { occasions[show.id] = occasion }
-                return true
+        let (results, add) = AsyncStream<RefreshResult>.makeStream()
+        enqueue(shows) { show, host in
+            let blocked = feeds.withQueue { queue in
+                queue.contains(show.id) ? nil : queue.blockedUntil(host: host, now: uptime)
             }
+            if let blocked {
+                let rest = (blocked - uptime).seconds
+                let error = "\(host) accepts no requests for \(rest) s more; refresh again after that"
+                add.yield(RefreshResult(name: show.name, added: 0, error: error))
+                return false
+            }
+            waiting[show.id, default: []].append(add)
+            if occasions[show.id] != .request { occasions[show.id] = occasion }
+            return true
         }
+        var found: [RefreshResult] = []
+        for await result in results {
+            found.append(result)
+            if found.count == shows.count { break }
+        }
+        return found
     }
 
     /// Refreshes the shows that are due. While no client is connected, this is discretionary work: it waits for
@@ -163,15 +149,8 @@ final class Refresher: ServicePart {
         _ shows: [RefreshSubject], isScheduled: Bool = false,
         where filter: (RefreshSubject, String) -> Bool = { _, _ in true }
     ) {
-        var hosts: [String] = []
-        var groups: [String: [RefreshSubject]] = [:]
-        for show in shows {
-            let host = WebAddress.host(of: show.url)
-            if groups[host] == nil { hosts.append(host) }
-            groups[host, default: []].append(show)
-        }
-        for host in hosts {
-            for show in groups[host] ?? [] where filter(show, host) {
+        for (host, shows) in Dictionary(grouping: shows, by: { WebAddress.host(of: $0.url) }) {
+            for show in shows where filter(show, host) {
                 feeds.enqueue(
                     FeedPump.Job(show: show, request: feedRequest(for: show), isScheduled: isScheduled), host: host)
             }
@@ -288,7 +267,7 @@ final class Refresher: ServicePart {
     }
 
     func deliver(_ result: RefreshResult, of id: ShowID) {
-        for group in waitingGroups.removeValue(forKey: id) ?? [] { group.add(result) }
+        for caller in waiting.removeValue(forKey: id) ?? [] { caller.yield(result) }
     }
 
     /// Reports the end of fetching when no feed is being fetched. A report after each show would be expensive: at every

@@ -74,28 +74,24 @@ extension Subscriptions {
         if let problem = found.problem { throw problem }
         let shown = address.visible
         guard let first = found.feed else { throw FetchFailure(status: nil, message: "\(shown): no answer") }
-        let paged = try await refresher.pages(
+        let (feed, response) = try await refresher.pages(
             of: first, in: found, .subscription, credentials: own, userAgent: userAgent)
-        guard !paged.feed.items.isEmpty else {
+        guard !feed.items.isEmpty else {
             throw FetchFailure(
                 status: found.head.status, message: "\(shown): the feed has no episodes; nothing to subscribe to yet")
         }
-        guard paged.feed.items.contains(where: { !$0.enclosures.isEmpty }) else {
+        guard feed.items.contains(where: { !$0.enclosures.isEmpty }) else {
             throw FetchFailure(
                 status: found.head.status,
-                message: "\(shown): none of the feed's \(paged.feed.items.count) items has an audio or video file "
+                message: "\(shown): none of the feed's \(feed.items.count) items has an audio or video file "
                     + "(an enclosure); look for the show's podcast feed", hasNoMedia: true)
         }
-        var response = found.response
-        response.isWhole = paged.feed.isWhole
-        response.nextRefresh = nextRefresh(RefreshFacts(head: found.head, feed: first))
-        response.updateInterval = first.updateInterval.map(Int64.init)
         // After a permanent redirect the new address is stored.
         let move = FeedMove(
             chain: found.chain, head: found.head, isConditional: found.isConditional, feed: first, former: [],
             now: now())
         return Arrival(
-            feed: paged.feed, response: response, url: move.address ?? address.url,
+            feed: feed, response: response, url: move.address ?? address.url,
             reach: move.address == nil ? found.head.firstSpace : found.head.space, found: found)
     }
 

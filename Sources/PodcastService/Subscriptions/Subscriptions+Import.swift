@@ -36,36 +36,30 @@ extension Subscriptions {
                 message: "\(address.visible): the server has asked for fewer requests; podfs retries later")
             return try tagged(try subscribeUnfetched(item, address, failure, server), item)
         }
-        var isFetching = true
         // The next feed of the host is fetched while this one is stored.
+        var isFetching = true
         func release(_ outcome: HostQueue.FetchOutcome) {
             if isFetching { refresher.releaseSlot(slot, outcome) }
             isFetching = false
         }
         var outcome = HostQueue.FetchOutcome.answered
-        let result: Result<ImportResult, any Error>
+        defer { release(outcome) }
         do {
             guard client?.state.withLock({ !$0.isClosed }) ?? true else {
                 throw Failure(message: "the client has disconnected")
             }
             try Task.checkCancellation()
-            result = .success(try await fetch(item, address, server) { release(.answered) })
+            return try tagged(try await fetch(item, address, server) { release(.answered) }, item)
         } catch let failure as FetchFailure {
             // A 503 is not a refusal here: a single one says too little about a host with hundreds of feeds.
             if failure.status == 429 {
                 outcome = .refused(retryAfter: failure.head.flatMap { Freshness.retryAfter($0, now: now()) })
             }
-            result = Result {
-                // A fetch that failed because it was cancelled says nothing about the show.
-                try Task.checkCancellation()
-                if failure.hasNoMedia || failure.sign == .ended { return .refused(error: failure.message) }
-                return try subscribeUnfetched(item, address, failure, server)
-            }
-        } catch {
-            result = .failure(error)
+            // A fetch that failed because it was cancelled says nothing about the show.
+            try Task.checkCancellation()
+            if failure.hasNoMedia || failure.sign == .ended { return .refused(error: failure.message) }
+            return try tagged(try subscribeUnfetched(item, address, failure, server), item)
         }
-        release(outcome)
-        return try tagged(try result.get(), item)
     }
 
     /// Adds the names of the list's folders to the tags of an imported show, and returns `result`.

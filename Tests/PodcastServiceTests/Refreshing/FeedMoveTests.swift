@@ -145,8 +145,8 @@ struct FeedMoveTests {
         #expect(move(direct, feed: Self.feed(newFeedURL: "http://new.example/f")).verify == "http://new.example/f")
     }
 
-    private static func marks(_ feed: Feed) -> Set<EpisodeMark> {
-        Set(feed.items.flatMap { EpisodeMark.marks(guid: $0.guid, url: $0.enclosures[0].url) })
+    private static func marks(_ feed: Feed) -> Set<String> {
+        Set(feed.items.flatMap { FeedMove.marks(guid: $0.guid, url: $0.enclosures[0].url) })
     }
 
     @Test func aShowIsRecognizedByItsEpisodes() {
@@ -176,10 +176,10 @@ struct FeedMoveTests {
 
     @Test func shortGuidsDoNotIdentifyAnEpisode() {
         #expect(
-            EpisodeMark.marks(guid: "12", url: "https://a.example/1")
-                == EpisodeMark.marks(guid: nil, url: "http://a.example/1?x"))
-        #expect(EpisodeMark.marks(guid: "12345678", url: "").count == 1)
-        #expect(EpisodeMark.marks(guid: nil, url: "").isEmpty)
+            FeedMove.marks(guid: "12", url: "https://a.example/1")
+                == FeedMove.marks(guid: nil, url: "http://a.example/1?x"))
+        #expect(FeedMove.marks(guid: "12345678", url: "").count == 1)
+        #expect(FeedMove.marks(guid: nil, url: "").isEmpty)
     }
 
     @Test func theConfirmedAddressIsWherePermanentRedirectsLed() {
