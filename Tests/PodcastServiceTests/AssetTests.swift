@@ -199,15 +199,6 @@ import Transfers
         return feed
     }
 
-    @Test func tooLargeArtIsRefused() async throws {
-        let (daemon, client) = try await start()
-        let episode = try daemon.episode(2).id
-        let bytes = Self.image + [UInt8](repeating: 0, count: 10 << 20)
-        home.web.serve("/art.jpg", Resource(bytes: bytes, contentType: "image/jpeg"))
-        #expect(await client.failure(of: .asset(.art, id: episode.rawValue))?.errorNumber == EIO)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.assets).isEmpty)
-    }
-
     /// The transcript is refused after the response head if the head states the size, otherwise after 50 MiB.
     @Test(arguments: [true, false]) func aTranscriptOfAHundredMegabytesIsRefused(isAnnounced: Bool) async throws {
         let (daemon, client) = try await start()

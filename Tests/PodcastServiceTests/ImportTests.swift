@@ -136,22 +136,6 @@ import Testing
         #expect(try daemon.library.podcasts().map(\.httpStatus) == [429, 429])
     }
 
-    @Test func theRetryAfterOfA429DelaysTheHostAndTheShow() async throws {
-        home.web.serve("/1.xml") { _ in .retryAfter("7200", status: 429) }
-        let (daemon, client) = try await home.connect()
-        guard case .kept(name: "One", _) = try await add("/1.xml", title: "One", to: client) else {
-            Issue.record("not kept")
-            return
-        }
-        let show = try #require(try daemon.library.podcast(named: "One"))
-        #expect(try #require(show.nextRefresh) > Int64(Date().timeIntervalSince1970) + 7_000)
-        let results = try await client.refresh(show.id)
-        let error = try #require(results.first?.error)
-        #expect(error.contains("accepts no requests"))
-        #expect(error.split(separator: " ").contains { Int($0) ?? 0 > 7_000 }, "\(error)")
-        #expect(home.web.requests.map(\.path) == ["/1.xml"])
-    }
-
     @Test func theNextFeedsOfAHostAreFetchedWhileOthersWaitForTheLibrary() async throws {
         for number in 1...5 { home.publish("Show \(number)", path: "/\(number).xml") }
         let (_, client) = try await home.connect()

@@ -44,20 +44,6 @@ import Transfers
         #expect(try await client.tasks().isEmpty)
     }
 
-    @Test func aFeedBeingFetchedIsATask() async throws {
-        home.publish(etag: "\"f1\"")
-        let (_, client) = try await home.subscribe()
-        let gate = Gate(heldAt: 0)
-        home.web.serve("/feed.xml", Resource(text: "x")) { _ in .status(500).holdHead(gate) }
-        async let results = client.refresh()
-        try await gate.waitUntilReached()
-        let tasks = try await client.tasks()
-        #expect(tasks.map(\.kind) == [.refresh] && tasks.map(\.path) == ["Show"] && tasks.map(\.state) == [.running])
-        gate.open()
-        #expect(try await results.map(\.added) == [0])
-        #expect(try await client.tasks().isEmpty)
-    }
-
     @Test func aFailureIsRecordedUntilTheFeedIsBack() async throws {
         home.publish(episodes: 2)
         let (daemon, client) = try await home.subscribe()
@@ -75,22 +61,6 @@ import Transfers
         #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 1)])
         podcast = try #require(try daemon.library.podcasts().first)
         #expect(podcast.state == "active" && podcast.error == nil)
-    }
-
-    /// A misconfigured cache answers 304 to every request. The show was imported while the server was down, so podfs
-    /// has never received its feed, and there is nothing that a 304 could confirm as current.
-    @Test func a304ToAnUnconditionalRequestIsAFailure() async throws {
-        home.web.serve("/feed.xml") { _ in .status(500) }
-        let (daemon, client) = try await home.connect()
-        _ = try await client.perform(.importShow(ImportItem(url: home.web.url("/feed.xml"), title: "Show")))
-        home.web.serve("/feed.xml") { _ in .status(304) }
-        let results = try await client.refresh()
-        #expect(results.first?.error?.contains("304 (not modified) to an unconditional request") == true)
-        let podcast = try #require(try daemon.library.podcasts().first)
-        #expect(podcast.state == "failed" && podcast.httpStatus == 304 && podcast.error == results.first?.error)
-        #expect(podcast.lastRefresh == nil)
-        home.publish(episodes: 2)
-        #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 2)])
     }
 
     /// A 410 after a temporary redirect is about the target of the redirect. It does not say that the feed is gone from

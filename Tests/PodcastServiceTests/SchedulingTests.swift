@@ -34,17 +34,6 @@ import Transfers
         }
     }
 
-    @Test func theNextRefreshRespectsTheServersMaxAge() async throws {
-        home.publish()
-        let feed = FeedBuilder.show("Show", episodes: 1) { _ in self.home.web.url("/feed-1.mp3") }
-        home.web.serve("/feed.xml", Resource(text: feed.text)) { _ in .header("Cache-Control", "public, max-age=40000")
-        }
-        let (daemon, _) = try await home.subscribe()
-        let next = try #require(try show(daemon).nextRefresh)
-        let now = Int64(Date().timeIntervalSince1970)
-        #expect(next > now + 39_000 && next <= now + 45_000)
-    }
-
     @Test func aRefusingHostIsNotAskedAgainAndTheErrorSaysSo() async throws {
         home.publish()
         let (daemon, client) = try await home.subscribe()

@@ -153,14 +153,6 @@ import Transfers
         #expect(try daemon.library.podcasts().isEmpty)
     }
 
-    @Test func anUnreachableServerIsReported() async throws {
-        let (daemon, client) = try await home.connect()
-        home.web.stop()
-        let failure = await client.failure(of: .subscribe(url: home.web.url("/feed.xml"), name: nil))
-        #expect(failure?.message.contains(home.web.url("/feed.xml")) == true)
-        #expect(try daemon.library.podcasts().isEmpty)
-    }
-
     // MARK: Other commands
 
     @Test func inspectingReportsTheFeedAndStoresNothing() async throws {
@@ -262,18 +254,5 @@ import Transfers
             let failure = await client.failure(of: command)
             #expect(failure?.kind == .usage)
         }
-    }
-
-    @Test func playedAndPositionAreStoredAndReported() async throws {
-        home.publish("Show")
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
-        #expect(try await client.perform(.setPlayed(episode: id, true)) == .done)
-        #expect(try await client.perform(.setPosition(episode: id, seconds: 12.5)) == .done)
-        let episode = try daemon.episode()
-        #expect(episode.played && episode.position == 12.5)
-        try await waitUntil { client.events.entries.count { $0.kind == .library && $0.episode == id } == 2 }
-        let failure = await client.failure(of: .setPlayed(episode: 999, true))
-        #expect(failure?.message == "there is no episode with the id 999")
     }
 }

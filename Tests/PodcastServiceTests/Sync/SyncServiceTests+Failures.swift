@@ -206,28 +206,6 @@ extension SyncServiceTests {
         try await waitUntil { try !daemon.library.podcasts().isEmpty }
     }
 
-    @Test(arguments: ["gpodder", "nextcloud"])
-    func theLaterPositionOfTwoDevicesWins(kind: String) async throws {
-        let (daemon, client) = try await begin(kind: kind)
-        let (one, two) = (try daemon.episode(1).id, try daemon.episode(2).id)
-        // The other device played the first episode before this one did, and the second episode after this one did.
-        try await client.perform(.setPosition(episode: one, seconds: 20))
-        server.upload(action(1, 900, guid: "1", ago: 600))
-        try await client.perform(.setPosition(episode: two, seconds: 20))
-        server.upload(action(2, 900, guid: "2", ago: -600))
-        try await sync(client)
-        #expect(try daemon.episode(1).position == 20)
-        #expect(try daemon.episode(2).position == 900)
-        // The server has the later position too, so that a third device would get it.
-        try await sync(client)
-        let last = { (guid: String) -> Int? in
-            server.actions.filter { $0["guid"] as? String == guid }.max {
-                ($0["timestamp"] as? String ?? "") < ($1["timestamp"] as? String ?? "")
-            }?["position"] as? Int
-        }
-        #expect(last("1") == 20 && last("2") == 900)
-    }
-
     /// gpodder.net responds with 404 for a device that the user has deleted on its website.
     @Test func theNextLoginRestoresADeletedDevice() async throws {
         server.change { $0.keepsDevicesApart = true }

@@ -154,30 +154,6 @@ import Testing
         #expect(try daemon.episode(2).played)
     }
 
-    @Test(arguments: ["gpodder", "nextcloud"])
-    func positionsAreMatchedByGuidOrAddress(kind: String) async throws {
-        let (daemon, client) = try await begin(kind: kind)
-        var moved = action(1, 500, guid: "1")
-        moved["episode"] = "https://cdn.example/moved.mp3?token=5"
-        server.upload(moved)
-        server.upload(action(2, 6_000))
-        try await sync(client)
-        #expect(try daemon.episode(1).position == 500)
-        #expect(try daemon.episode(2).played)
-    }
-
-    @Test func otherDevicesDownloadsStartNothing() async throws {
-        let (daemon, client) = try await begin()
-        for kind in ["download", "delete", "flattr", "dance"] {
-            var action = action(1, 5)
-            action["action"] = kind
-            server.upload(action)
-        }
-        try await sync(client)
-        #expect(try await client.tasks().isEmpty)
-        #expect(try daemon.episode(1).position == nil)
-    }
-
     @Test func theServersSpellingIsTheSameShow() async throws {
         server.change { $0.spelling = { $0.hasSuffix("/feed.xml") ? $0 + "?canonical" : $0 } }
         let (daemon, client) = try await begin()
