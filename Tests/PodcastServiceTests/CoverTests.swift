@@ -82,20 +82,6 @@ import Transfers
         try await waitUntil { try await client.tasks().isEmpty }
     }
 
-    @Test func theNextDaemonContinues() async throws {
-        publish(image: "/a.jpg")
-        let gate = Gate(heldAt: 0)
-        home.web.serve("/a.jpg", Resource(bytes: Self.jpeg, contentType: "image/jpeg"), [.holdHead(gate)])
-        let first = try await home.start()
-        try await subscribe(try await first.connect())
-        try await gate.waitUntilReached()
-        await first.stop()
-        #expect(try show(first).cover == nil && show(first).coverDue == 0)
-        home.web.serve("/a.jpg", Resource(bytes: Self.jpeg, contentType: "image/jpeg"))
-        let second = try await home.start()
-        try await waitUntil { try show(second).cover == "jpg" }
-    }
-
     @Test func coversWaitForAnUnmeteredLinkAlsoWhileAClientIsConnected() async throws {
         publish(image: "/a.jpg")
         home.web.serve("/a.jpg", Resource(bytes: Self.jpeg, contentType: "image/jpeg"))

@@ -67,20 +67,6 @@ import Testing
         #expect(podcast.state == Podcast.active && podcast.title == "Other title" && podcast.episodes == 3)
     }
 
-    @Test func theFirstEpisodesOfAKeptShowRunNoHook() async throws {
-        let marks = home.directory.file("marks")
-        home.web.serve("/feed.xml") { _ in .status(500) }
-        let (_, client) = try await home.connect { $0.onNewEpisode = "echo \"$PODFS_TITLE\" >> \(marks)" }
-        _ = try await add("/feed.xml", title: "Show", to: client)
-        home.publish("Show", episodes: 2)
-        _ = try await client.perform(.refresh(podcasts: []))
-        home.publish("Show", episodes: 3)
-        _ = try await client.perform(.refresh(podcasts: []))
-        try await waitUntil(description: "the hook has run for the third episode") {
-            (try? String(contentsOfFile: marks, encoding: .utf8)) == "Episode 3\n"
-        }
-    }
-
     @Test func blogsGoneFeedsAndFileAddressesAreRefused() async throws {
         home.web.serve("/blog.xml", Resource(text: FeedBuilder(title: "Blog", items: [.init(title: "a")]).text))
         home.web.serve("/gone.xml") { _ in .status(410) }

@@ -11,10 +11,7 @@ package import Transfers
 /// an address that a person entered, and over https also to the current origin of any subscription.
 package struct Netrc: Sendable {
     /// An entry of the file.
-    package struct Entry: Equatable, Sendable {
-        package var login: String
-        package var password: String
-    }
+    package typealias Entry = (login: String, password: String)
 
     private let path: String?
 
@@ -74,7 +71,7 @@ package struct Netrc: Sendable {
             guard let machine, machine.isEmpty || machine.lowercased() == host, let login, let password,
                 user == nil || user == login
             else { return nil }
-            return Entry(login: login, password: password)
+            return (login, password)
         }
         // A macro extends to the next empty line.
         var isMacro = false

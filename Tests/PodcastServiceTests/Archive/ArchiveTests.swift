@@ -280,23 +280,6 @@ import Transfers
         #expect(media("\(folder)/\(try #require(daemon.episode(1).archive?.path))"))
     }
 
-    @Test func aDownloadArchivesTheCachedCopyOfAChangedFile() async throws {
-        let (daemon, client, path) = try await startArchived()
-        try Data("tagged by me".utf8).write(to: URL(fileURLWithPath: path))
-        let id = try daemon.episode(1).id
-        #expect(try await client.perform(.examineArchived(episode: id)) == .done)
-        _ = try await client.open(id)
-        _ = try await client.read(id, 0..<1_000, generation: daemon.episode(1).generation)
-        try await client.completion(of: id)
-        client.close(id)
-        #expect(try await client.perform(.verify(episodes: [id]), \.acted).problems == ["the file was changed"])
-        #expect(try !isArchived(1, daemon))
-        try await client.act(.download, id)
-        try await waitUntilArchived(1, daemon)
-        #expect(try String(contentsOfFile: path, encoding: .utf8) == "tagged by me")
-        #expect(media("\(folder)/\(try #require(daemon.episode(1).archive?.path))"))
-    }
-
     @Test func aTouchedFileIsReadAndServed() async throws {
         let (daemon, client, path) = try await startArchived()
         utimes(path, nil)

@@ -76,17 +76,6 @@ struct ShowSettingsTests {
         #expect(try change("user_agent=" + String(repeating: "a", count: 512)).value?.count == 512)
     }
 
-    @Test func messagesSayWhatToDo() {
-        #expect(
-            message("auto_download=many")
-                == "auto_download='many' cannot be set: expected a whole number from 0 to 100000")
-        #expect(
-            message("keep=20")
-                == "keep='20' cannot be set: expected \"all\", \"listed\", or a number of episodes or days, such as "
-                + "\"20 episodes\" or \"30 days\"")
-        #expect(message("names.template={titel}").contains("unknown field {titel}"))
-    }
-
     @Test(arguments: [
         ("autodownload=3", "auto_download"), ("rate_limit=5", "transfers.rate_limit"), ("template=x", "names.template"),
         ("kep=all", "keep"), ("user-agent=x", "user_agent"), ("transfer.rate_limit=1", "transfers.rate_limit"),
@@ -94,15 +83,6 @@ struct ShowSettingsTests {
     func anUnknownKeySuggestsTheNearestOne(text: String, nearest: String) {
         let key = text.prefix { $0 != "=" }
         #expect(message(text) == "a show has no setting '\(key)'; did you mean '\(nearest)'?")
-    }
-
-    @Test func aDissimilarKeyListsAllKeys() {
-        #expect(
-            message("colour=blue")
-                == "a show has no setting 'colour'; there are transfers.rate_limit, names.template, auto_download, "
-                + "auto_download_order, auto_download_title, auto_download_min_duration, auto_download_max_duration, "
-                + "auto_download_types, tags, keep, user_agent, prefer, share, archive")
-        #expect(message("cache.limit=1").hasPrefix("a show has no setting 'cache.limit'"))
     }
 
     @Test func textWithoutAnEqualsSignIsNoSetting() {
@@ -119,16 +99,5 @@ struct ShowSettingsTests {
         }
         #expect(settings.keep == .all && settings.autoDownload == nil)
         #expect(problems.count == 2 && problems[0].contains("auto_download") && problems[1].contains("colour"))
-    }
-}
-
-struct SettingTextTests {
-    @Test func sizesMayHaveDecimalAndBinaryUnits() {
-        #expect(SettingText.bytes("10 GiB") == 10 << 30)
-        #expect(SettingText.bytes("1 kB") == 1_000)
-        #expect(SettingText.bytes("7") == 7)
-        #expect(SettingText.bytes("2 MB/s") == nil)
-        #expect(SettingText.bytes("2 MB/s", suffix: "/s") == 2_000_000)
-        #expect(SettingText.bytes("x") == nil && SettingText.bytes("") == nil && SettingText.bytes("1 mile") == nil)
     }
 }

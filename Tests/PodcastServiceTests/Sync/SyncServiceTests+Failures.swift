@@ -176,15 +176,6 @@ extension SyncServiceTests {
         #expect(try daemon.library.podcasts().count == 1)
     }
 
-    @Test(arguments: ["gpodder", "nextcloud"])
-    func anAnswerWithoutEndIsCutOff(kind: String) async throws {
-        let (_, client) = try await begin(kind: kind)
-        let endless = Resource(TestContent(seed: 1, size: 200 << 20), contentType: "application/json")
-        server.setFault { _ in .instead(.resource(endless).closeDelimited()) }
-        let failure = await client.failure(of: .syncNow(despiteHold: true))
-        #expect(failure?.message.contains("larger than") == true)
-    }
-
     @Test func changesAreSentAutomatically() async throws {
         let (daemon, client) = try await home.connect {
             $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(0))
