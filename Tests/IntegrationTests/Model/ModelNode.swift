@@ -1,14 +1,15 @@
 import Foundation
+import TestSupport
 
 /// The expected state of one node of the mounted tree.
-package struct ModelNode: Sendable {
-    package enum Kind: String, Sendable {
+struct ModelNode: Sendable {
+    enum Kind: String, Sendable {
         case folder
         case file
         case link
     }
 
-    package enum Content: Sendable {
+    enum Content: Sendable {
         case none
         case bytes([UInt8])
         /// The content of an episode's file on its server.
@@ -19,23 +20,23 @@ package struct ModelNode: Sendable {
         case judged(@Sendable ([UInt8]) -> String?)
     }
 
-    package var kind: Kind
-    package var inode: UInt64
-    package var permissions: UInt32
-    package var sizes: ModelRange
+    var kind: Kind
+    var inode: UInt64
+    var permissions: UInt32
+    var sizes: ModelRange
     /// The allocated size in units of 512 bytes.
-    package var blocks: ModelRange
-    package var modified: ModelRange
-    package var content = Content.none
-    package var attributes: [String: ModelText] = [:]
+    var blocks: ModelRange
+    var modified: ModelRange
+    var content = Content.none
+    var attributes: [String: ModelText] = [:]
     /// The target of a link.
-    package var target: String?
+    var target: String?
     /// The library's id of the node's episode.
-    package var episode: Int64?
+    var episode: Int64?
     /// The library's id of the node's show.
-    package var show: Int64?
+    var show: Int64?
 
-    package var links: UInt32 { kind == .folder ? 2 : 1 }
+    var links: UInt32 { kind == .folder ? 2 : 1 }
 
     init(folder inode: UInt64, modified: ModelRange) {
         kind = .folder
@@ -63,16 +64,16 @@ package struct ModelNode: Sendable {
 }
 
 /// An expected number: a known one, or several possible ones.
-package enum ModelRange: Sendable, CustomStringConvertible {
+enum ModelRange: Sendable, CustomStringConvertible {
     case exactly(Int64)
     case between(Int64, Int64)
     case oneOf(Set<Int64>)
 
-    package init(_ range: ClosedRange<Int64>) {
+    init(_ range: ClosedRange<Int64>) {
         self = range.count == 1 ? .exactly(range.lowerBound) : .between(range.lowerBound, range.upperBound)
     }
 
-    package func contains(_ value: Int64) -> Bool {
+    func contains(_ value: Int64) -> Bool {
         switch self {
         case .exactly(let expected): value == expected
         case .between(let first, let last): value >= first && value <= last
@@ -80,7 +81,7 @@ package enum ModelRange: Sendable, CustomStringConvertible {
         }
     }
 
-    package var description: String {
+    var description: String {
         switch self {
         case .exactly(let expected): "\(expected)"
         case .between(let first, let last): "\(first) to \(last)"
@@ -90,7 +91,7 @@ package enum ModelRange: Sendable, CustomStringConvertible {
 }
 
 /// An expected extended attribute: a known text, or several possible ones.
-package enum ModelText: Sendable, CustomStringConvertible {
+enum ModelText: Sendable, CustomStringConvertible {
     case exactly(String)
     case oneOf(Set<String>)
     /// The decimal form of a number.
@@ -101,7 +102,7 @@ package enum ModelText: Sendable, CustomStringConvertible {
     /// Any text, or no attribute.
     case optional
 
-    package func accepts(_ text: String?) -> Bool {
+    func accepts(_ text: String?) -> Bool {
         guard let text else {
             if case .optional = self { return true }
             return false
@@ -117,7 +118,7 @@ package enum ModelText: Sendable, CustomStringConvertible {
         }
     }
 
-    package var description: String {
+    var description: String {
         switch self {
         case .exactly(let expected): "“\(expected)”"
         case .oneOf(let values): "one of \(values.sorted())"
@@ -130,14 +131,8 @@ package enum ModelText: Sendable, CustomStringConvertible {
 }
 
 /// A name in a listing.
-package struct ModelName: Sendable, Equatable {
-    package var name: String
-    package var inode: UInt64
-    package var kind: ModelNode.Kind
-
-    package init(name: String, inode: UInt64, kind: ModelNode.Kind) {
-        self.name = name
-        self.inode = inode
-        self.kind = kind
-    }
+struct ModelName: Sendable, Equatable {
+    var name: String
+    var inode: UInt64
+    var kind: ModelNode.Kind
 }

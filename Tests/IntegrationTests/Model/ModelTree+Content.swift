@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 // The contents of generated files and the values of extended attributes.
 extension ModelTree {

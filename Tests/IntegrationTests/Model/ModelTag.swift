@@ -1,19 +1,20 @@
 import Foundation
+import TestSupport
 
 /// The tag at the start of an open file in the folder `Tagged`, as far as the test has read it. In this folder, a tag
 /// made by podfs replaces the original's own tag.
 ///
 /// Its frames are not modeled. It must be one ID3v2.4 tag with the episode's title. Its size follows from the file's
 /// size at the open, and its bytes must be the same in every read until the file is closed.
-package struct ModelTag: Sendable {
+struct ModelTag: Sendable {
     /// The size in bytes of the tag at the start of every `TestContent` of at least 32 bytes. In `Tagged`, the
     /// tag made by podfs replaces it.
-    package static let replaced = 10
+    static let replaced = 10
     /// The possible sizes in bytes: from a tag with a title and a show to one with art of 1 MiB and 255 chapters.
     private static let possible = 40...(1 << 21)
 
     /// The size in bytes.
-    package let size: Int
+    let size: Int
     private let content: TestContent
     private let title: String
     private var known: [UInt8?]
@@ -23,7 +24,7 @@ package struct ModelTag: Sendable {
     ///   - content: The original, with its own tag.
     ///   - title: The title of the episode at the open.
     /// - Returns: `nil` if `fileSize` is not a possible size of a tag and the audio.
-    package init?(fileSize: Int, _ content: TestContent, title: String) {
+    init?(fileSize: Int, _ content: TestContent, title: String) {
         size = fileSize - Self.audioSize(of: content)
         guard Self.possible.contains(size) else { return nil }
         self.content = content
@@ -31,13 +32,13 @@ package struct ModelTag: Sendable {
         known = Array(repeating: nil, count: size)
     }
 
-    package static func audioSize(of content: TestContent) -> Int { content.size - replaced }
+    static func audioSize(of content: TestContent) -> Int { content.size - replaced }
 
     /// The size of the whole file in bytes.
-    package var fileSize: Int { size + Self.audioSize(of: content) }
+    var fileSize: Int { size + Self.audioSize(of: content) }
 
     /// Returns the first error in the bytes of a read that requested `count` bytes; `nil` if there is none.
-    package mutating func judge(_ found: [UInt8], at offset: Int, count: Int) -> (expected: String, found: String)? {
+    mutating func judge(_ found: [UInt8], at offset: Int, count: Int) -> (expected: String, found: String)? {
         let expected = max(0, min(offset + count, fileSize) - offset)
         if found.count != expected { return ("\(expected) bytes", "\(found.count) bytes") }
         let tagged = max(0, min(size - offset, found.count))

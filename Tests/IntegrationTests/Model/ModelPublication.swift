@@ -1,39 +1,41 @@
+import TestSupport
+
 /// An item of a feed in a model run, as the publisher has it at one moment. A model run does random operations with
 /// podfs and with a model of it, and compares the results.
-package struct ModelItem: Sendable, Equatable {
+struct ModelItem: Sendable, Equatable {
     /// A number that is unique in the run.
-    package var number: Int
-    package var title: String
+    var number: Int
+    var title: String
     /// The file name derived from the title, without date and extension.
-    package var stem: String
+    var stem: String
     /// The day of 2026, from 1; `nil` for an item without a date.
-    package var day: Int?
+    var day: Int?
     /// The number of media files that the publisher has had for the item so far, each in place of the one before.
-    package var version = 1
+    var version = 1
     /// The size of the file in bytes.
-    package var size: Int
+    var size: Int
     /// The length stated in the feed.
-    package var length: Int?
+    var length: Int?
     /// The duration in seconds.
-    package var duration: Int?
-    package var kind = Kind.audio
-    package var season: Int?
-    package var episode: Int?
-    package var notes: String?
-    package var chapters: [String] = []
-    package var hasTranscript = false
-    package var hasArt = false
+    var duration: Int?
+    var kind = Kind.audio
+    var season: Int?
+    var episode: Int?
+    var notes: String?
+    var chapters: [String] = []
+    var hasTranscript = false
+    var hasArt = false
     /// The status that the server sends instead of the file.
-    package var refusal: Int?
+    var refusal: Int?
     /// Whether the feed lists it.
-    package var isListed = true
+    var isListed = true
 
-    package enum Kind: Sendable, CaseIterable {
+    enum Kind: Sendable, CaseIterable {
         case audio
         case book
         case video
 
-        package var type: String {
+        var type: String {
             switch self {
             case .audio: "audio/mpeg"
             case .book: "audio/mp4"
@@ -41,7 +43,7 @@ package struct ModelItem: Sendable, Equatable {
             }
         }
 
-        package var fileExtension: String {
+        var fileExtension: String {
             switch self {
             case .audio: "mp3"
             case .book: "m4a"
@@ -53,25 +55,25 @@ package struct ModelItem: Sendable, Equatable {
         var rate: Int { self == .video ? 125_000 : 16_000 }
     }
 
-    package var guid: String { "item-\(number)" }
-    package var path: String { "/media/\(number)-\(version).\(kind.fileExtension)" }
-    package var content: TestContent { TestContent(seed: UInt64(number * 1_000 + version), size: size) }
+    var guid: String { "item-\(number)" }
+    var path: String { "/media/\(number)-\(version).\(kind.fileExtension)" }
+    var content: TestContent { TestContent(seed: UInt64(number * 1_000 + version), size: size) }
 
-    package var transcriptPath: String { "/transcripts/\(number).vtt" }
-    package var transcript: [UInt8] { Array("WEBVTT\n\n00:00.000 --> 00:09.000\nItem \(number)\n".utf8) }
-    package var artPath: String { "/art/\(number).jpg" }
-    package var art: [UInt8] { Self.image(seed: number, size: 3_000 + number * 37) }
+    var transcriptPath: String { "/transcripts/\(number).vtt" }
+    var transcript: [UInt8] { Array("WEBVTT\n\n00:00.000 --> 00:09.000\nItem \(number)\n".utf8) }
+    var artPath: String { "/art/\(number).jpg" }
+    var art: [UInt8] { Self.image(seed: number, size: 3_000 + number * 37) }
 
     /// Returns bytes with the signature of a JPEG.
-    package static func image(seed: Int, size: Int) -> [UInt8] {
+    static func image(seed: Int, size: Int) -> [UInt8] {
         [0xFF, 0xD8, 0xFF, 0xE0] + TestContent(seed: UInt64(seed), size: size).bytes
     }
 
     /// The publication time in seconds since 1970: 08:00 UTC of `day`.
-    package var published: Int64? { day.map { 1_767_254_400 + Int64($0 - 1) * 86_400 } }
+    var published: Int64? { day.map { 1_767_254_400 + Int64($0 - 1) * 86_400 } }
 
     /// The day of publication, as in `2026-01-05`.
-    package var date: String? {
+    var date: String? {
         day.map { day in
             let text = FeedBuilder.date(day: day).split(separator: " ")
             let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -81,7 +83,7 @@ package struct ModelItem: Sendable, Equatable {
     }
 
     /// The expected size before a server has confirmed one, and its source.
-    package var claim: (size: Int, source: String) {
+    var claim: (size: Int, source: String) {
         let isPlausible =
             length.map { length in
                 length >= 10_000 && (duration.map { length / $0 >= 1_000 && length / $0 <= 10_000_000 } ?? true)
@@ -93,24 +95,24 @@ package struct ModelItem: Sendable, Equatable {
 }
 
 /// A show of a model run, as the publisher has it at one moment.
-package struct ModelFeed: Sendable {
-    package var number: Int
-    package var title: String
-    package var language: String?
-    package var description: String?
-    package var isSerial: Bool
-    package var hasCover: Bool
+struct ModelFeed: Sendable {
+    var number: Int
+    var title: String
+    var language: String?
+    var description: String?
+    var isSerial: Bool
+    var hasCover: Bool
     /// The items in the order of the document: the last added one first, regardless of the dates.
-    package var items: [ModelItem]
+    var items: [ModelItem]
     /// The status that the server sends instead of the document.
-    package var refusal: Int?
+    var refusal: Int?
 
-    package var path: String { "/feeds/\(number).xml" }
-    package var coverPath: String { "/covers/\(number)" }
-    package var cover: [UInt8] { ModelItem.image(seed: 77_000 + number, size: 20_000 + number) }
+    var path: String { "/feeds/\(number).xml" }
+    var coverPath: String { "/covers/\(number)" }
+    var cover: [UInt8] { ModelItem.image(seed: 77_000 + number, size: 20_000 + number) }
 
     /// Returns the document. `url` returns the URL of a path on the server.
-    package func text(url: (String) -> String) -> String {
+    func text(url: (String) -> String) -> String {
         var builder = FeedBuilder(
             title: title, description: description, language: language,
             image: hasCover ? url(coverPath) : nil, showType: isSerial ? "serial" : nil)
@@ -137,9 +139,9 @@ package struct ModelFeed: Sendable {
 }
 
 /// The publishers of a model run, and their web server.
-package struct ModelPublication: Sendable {
-    package let server: HTTPTestServer
-    package private(set) var feeds: [ModelFeed] = []
+struct ModelPublication: Sendable {
+    let server: HTTPTestServer
+    private(set) var feeds: [ModelFeed] = []
     private var lastItem = 0
 
     /// Titles and the file names derived from them.
@@ -151,9 +153,9 @@ package struct ModelPublication: Sendable {
         ("100%25 real", "100%25 real"), ("-rf *", "-rf *"), ("a\\b|c", "a\\b|c"),
     ]
 
-    package init(server: HTTPTestServer) { self.server = server }
+    init(server: HTTPTestServer) { self.server = server }
 
-    package mutating func addFeed(items count: Int, using generator: inout some RandomNumberGenerator) -> ModelFeed {
+    mutating func addFeed(items count: Int, using generator: inout some RandomNumberGenerator) -> ModelFeed {
         let number = feeds.count + 1
         let titles = ["Zebra", "apple pie", "Caf\u{E9} & bar", "Monday: the show", "\u{C4}pfel"]
         var feed = ModelFeed(
@@ -167,7 +169,7 @@ package struct ModelPublication: Sendable {
         return feed
     }
 
-    package mutating func newItem(using generator: inout some RandomNumberGenerator) -> ModelItem {
+    mutating func newItem(using generator: inout some RandomNumberGenerator) -> ModelItem {
         lastItem += 1
         let number = lastItem
         var (title, stem) = Self.titles[Int.random(in: 0..<Self.titles.count, using: &generator)]
@@ -203,15 +205,15 @@ package struct ModelPublication: Sendable {
         return item
     }
 
-    package subscript(feed number: Int) -> ModelFeed { feeds[number - 1] }
+    subscript(feed number: Int) -> ModelFeed { feeds[number - 1] }
 
     /// Changes a feed and serves the new document.
-    package mutating func edit(_ number: Int, _ change: (inout ModelFeed) -> Void) {
+    mutating func edit(_ number: Int, _ change: (inout ModelFeed) -> Void) {
         change(&feeds[number - 1])
         publish(number)
     }
 
-    package func url(_ path: String) -> String { server.url(path) }
+    func url(_ path: String) -> String { server.url(path) }
 
     private func publish(_ number: Int) {
         let feed = feeds[number - 1]

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 
 /// The expected state of one episode and its file, with which a model test compares the mount.
-package struct ModelEpisode: Sendable {
+struct ModelEpisode: Sendable {
     /// The transfer state of the episode.
-    package enum Phase: Sendable, Equatable {
+    enum Phase: Sendable, Equatable {
         /// No transfer. A cancelled task may have left a part in the cache.
         case remote
         /// A transfer that completes unless something intervenes.
@@ -16,84 +17,77 @@ package struct ModelEpisode: Sendable {
     }
 
     /// The row's number.
-    package let id: Int64
-    package var name: String
+    let id: Int64
+    var name: String
     /// The item as of the last refresh.
-    package var item: ModelItem
-    package var phase = Phase.remote
+    var item: ModelItem
+    var phase = Phase.remote
     /// The size confirmed by a server.
-    package var confirmed: Int?
+    var confirmed: Int?
     /// Whether `confirmed` is the size of a file that the feed has replaced. The size is valid until an eviction.
-    package var forgetsSize = false
+    var forgetsSize = false
     /// The content of the complete cache file.
-    package var cached: TestContent?
+    var cached: TestContent?
     /// The possible numbers of received bytes.
-    package var received = 0...0
+    var received = 0...0
     /// Whether the transfer is known to run. It is unknown, for example, after a read that the kernel may have served
     /// from its page cache: such a read starts no transfer.
-    package var isSure = true
+    var isSure = true
     /// Whether a moving episode may still be suspended: a read of a suspended episode fetches only the bytes read.
-    package var maySuspend = false
+    var maySuspend = false
     /// Whether a moving episode may have a task. An episode that was opened in the folder `Tagged` (whose files have a
     /// tag made by podfs) has none, though all its bytes may arrive.
-    package var hasTask = true
+    var hasTask = true
     /// Whether podfs may have forgotten the failure of a refused episode, as after a restart of the mount or of the
     /// daemon.
-    package var mayBeForgotten = false
+    var mayBeForgotten = false
     /// Whether a cache file may exist, empty or partial.
-    package var mayHaveFile = false
+    var mayHaveFile = false
     /// The possible generations; narrowed when one is observed.
-    package var generation = 1...1
-    package var isPlayed = false
-    package var position: Double?
-    package var isPinned = false
+    var generation = 1...1
+    var isPlayed = false
+    var position: Double?
+    var isPinned = false
     /// The time of the first refresh with this episode, in seconds.
-    package let firstSeen: ClosedRange<Int64>
-    package var hasTranscriptCached = false
-    package var hasArtCached = false
+    let firstSeen: ClosedRange<Int64>
+    var hasTranscriptCached = false
+    var hasArtCached = false
     /// The file in `Tagged` as of its last open.
-    package var tagged: Tagged?
+    var tagged: Tagged?
 
-    package struct Tagged: Sendable {
+    struct Tagged: Sendable {
         /// The size in bytes, with the tag.
-        package var size: Int
+        var size: Int
         /// The possible generations of the original.
-        package var generation: ClosedRange<Int>
+        var generation: ClosedRange<Int>
     }
 
-    package init(id: Int64, name: String, item: ModelItem, firstSeen: ClosedRange<Int64>) {
-        self.id = id
-        self.name = name
-        self.item = item
-        self.firstSeen = firstSeen
-    }
-
-    package var stem: String { String(name[..<(name.lastIndex(of: ".") ?? name.endIndex)]) }
+    var stem: String { String(name[..<(name.lastIndex(of: ".") ?? name.endIndex)]) }
 
     /// The bytes that a read must return.
-    package var content: TestContent { phase == .cached ? cached ?? item.content : item.content }
+    var content: TestContent { phase == .cached ? cached ?? item.content : item.content }
 
     /// The sizes that stat(2) may return. During a transfer it returns the server's size if the response has arrived,
     /// otherwise the size of `item.claim`.
-    package var sizes: Set<Int> {
+    var sizes: Set<Int> {
         if let confirmed { return [confirmed] }
         if phase == .moving || phase == .suspended && mayHaveFile { return [item.claim.size, item.size] }
         return [item.claim.size]
     }
 
     /// Whether the file in `Tagged` has a tag made by podfs. Files there without one are the episodes themselves.
-    package var hasTag: Bool { item.kind == .audio }
+    var hasTag: Bool { item.kind == .audio }
 
     /// The sizes that stat(2) may return in `Tagged`. As long as the file has the generation of its last open, this is
     /// the size at that open. Otherwise it is an estimate: the size of the episode, and 256 KiB for the tag.
-    package var taggedSizes: Set<Int> {
+    var taggedSizes: Set<Int> {
         let estimates = Set(sizes.map { $0 > 0 ? $0 + 256 << 10 : 0 })
         guard let tagged, tagged.generation.overlaps(generation) else { return estimates }
         let isSure = tagged.generation.count == 1 && tagged.generation == generation
         return isSure ? [tagged.size] : estimates.union([tagged.size])
     }
 
-    package var states: Set<String> {
+    var states: Set<String> {
         switch phase {
         case .remote: ["remote"]
         case .moving where !hasTask: [maySuspend ? "suspended" : "remote", "cached"]
@@ -105,7 +99,7 @@ package struct ModelEpisode: Sendable {
         }
     }
 
-    package var modified: ClosedRange<Int64> { item.published.map { $0...$0 } ?? firstSeen }
+    var modified: ClosedRange<Int64> { item.published.map { $0...$0 } ?? firstSeen }
 
     /// Starts a transfer of the whole file.
     mutating func becomeMoving() {
@@ -162,25 +156,25 @@ package struct ModelEpisode: Sendable {
 }
 
 /// The expected state of a show's folder.
-package struct ModelShow: Sendable {
-    package let id: Int64
-    package var name: String
+struct ModelShow: Sendable {
+    let id: Int64
+    var name: String
     /// The feed as last fetched.
-    package var feed: ModelFeed
-    package var document: String
-    package var episodes: [ModelEpisode] = []
-    package var state = "active"
+    var feed: ModelFeed
+    var document: String
+    var episodes: [ModelEpisode] = []
+    var state = "active"
     /// The possible statuses of the last response.
-    package var statuses: Set<Int> = [200]
-    package var hasCoverCached = false
-    package var tags: [String] = []
+    var statuses: Set<Int> = [200]
+    var hasCoverCached = false
+    var tags: [String] = []
     /// The time of the row's last change, in seconds.
-    package var changed: ClosedRange<Int64>
+    var changed: ClosedRange<Int64>
     /// The time of the show's last refresh, in seconds.
-    package var refreshed: ClosedRange<Int64>
+    var refreshed: ClosedRange<Int64>
 
     /// The episodes in the order of a listing: newest first, undated ones by their first refresh.
-    package var listed: [ModelEpisode] {
+    var listed: [ModelEpisode] {
         episodes.sorted { one, other in
             // Undated episodes were first seen in this run, which is after all dates of the feeds.
             let first = one.item.published ?? .max
@@ -189,26 +183,24 @@ package struct ModelShow: Sendable {
         }
     }
 
-    package var newest: ClosedRange<Int64> {
+    var newest: ClosedRange<Int64> {
         guard let first = listed.first else { return changed }
         return first.modified
     }
 }
 
 /// The expected library after the operations so far. A pure value.
-package struct ModelLibrary: Sendable {
-    package private(set) var shows: [ModelShow] = []
-    package var views = standardViews
+struct ModelLibrary: Sendable {
+    private(set) var shows: [ModelShow] = []
+    var views = standardViews
     /// The row number of each tag that any show has had, by tag.
-    package private(set) var tagRows: [String: Int64] = [:]
+    private(set) var tagRows: [String: Int64] = [:]
     private var lastTag: Int64 = 0
     private var lastView = Int64(standardViews.count)
     private var lastShow: Int64 = 0
     private var lastEpisode: Int64 = 0
 
-    package init() {}
-
-    package subscript(show id: Int64) -> ModelShow? {
+    subscript(show id: Int64) -> ModelShow? {
         get { shows.first { $0.id == id } }
         set {
             guard let newValue, let index = shows.firstIndex(where: { $0.id == id }) else { return }
@@ -216,7 +208,7 @@ package struct ModelLibrary: Sendable {
         }
     }
 
-    package subscript(episode id: Int64) -> ModelEpisode? {
+    subscript(episode id: Int64) -> ModelEpisode? {
         get { shows.lazy.flatMap(\.episodes).first { $0.id == id } }
         set {
             for index in shows.indices {
@@ -226,16 +218,16 @@ package struct ModelLibrary: Sendable {
         }
     }
 
-    package var episodes: [ModelEpisode] { shows.flatMap(\.episodes) }
+    var episodes: [ModelEpisode] { shows.flatMap(\.episodes) }
 
-    package func show(of episode: Int64) -> ModelShow? { shows.first { $0.episodes.contains { $0.id == episode } } }
+    func show(of episode: Int64) -> ModelShow? { shows.first { $0.episodes.contains { $0.id == episode } } }
 
     /// The shows in the order of the root's listing.
-    package var listed: [ModelShow] {
+    var listed: [ModelShow] {
         shows.sorted { Array($0.name.lowercased().utf8).lexicographicallyPrecedes(Array($1.name.lowercased().utf8)) }
     }
 
-    package mutating func subscribe(_ feed: ModelFeed, document: String, during moment: ClosedRange<Int64>) {
+    mutating func subscribe(_ feed: ModelFeed, document: String, during moment: ClosedRange<Int64>) {
         lastShow += 1
         shows.append(
             ModelShow(
@@ -244,13 +236,13 @@ package struct ModelLibrary: Sendable {
     }
 
     /// Returns a new view without conditions, which the caller adds to `views`.
-    package mutating func addView(_ name: String) -> ModelView {
+    mutating func addView(_ name: String) -> ModelView {
         lastView += 1
         return ModelView(id: lastView, name: name)
     }
 
     /// Replaces the tags of a show.
-    package mutating func setTags(_ tags: [String], of id: Int64) {
+    mutating func setTags(_ tags: [String], of id: Int64) {
         for tag in tags where tagRows[tag] == nil {
             lastTag += 1
             tagRows[tag] = lastTag
@@ -258,10 +250,10 @@ package struct ModelLibrary: Sendable {
         self[show: id]?.tags = tags
     }
 
-    package mutating func unsubscribe(_ id: Int64) { shows.removeAll { $0.id == id } }
+    mutating func unsubscribe(_ id: Int64) { shows.removeAll { $0.id == id } }
 
     /// Applies a refresh whose response was `document`.
-    package mutating func refresh(_ id: Int64, _ feed: ModelFeed, document: String, during moment: ClosedRange<Int64>) {
+    mutating func refresh(_ id: Int64, _ feed: ModelFeed, document: String, during moment: ClosedRange<Int64>) {
         guard var show = self[show: id] else { return }
         if document == show.document {
             show.statuses = [304]
@@ -275,7 +267,7 @@ package struct ModelLibrary: Sendable {
         merge(feed, document, into: id, during: moment)
     }
 
-    package mutating func refreshFailed(_ id: Int64, status: Int, during moment: ClosedRange<Int64>) {
+    mutating func refreshFailed(_ id: Int64, status: Int, during moment: ClosedRange<Int64>) {
         guard var show = self[show: id] else { return }
         show.state = "failed"
         show.statuses = [status]
@@ -328,7 +320,7 @@ package struct ModelLibrary: Sendable {
     }
 
     /// Whether the address or the stated length shows that the feed refers to another file.
-    package static func isOther(_ old: ModelItem, _ new: ModelItem) -> Bool {
+    static func isOther(_ old: ModelItem, _ new: ModelItem) -> Bool {
         old.version != new.version || old.length != nil && new.length != nil && old.length != new.length
     }
 

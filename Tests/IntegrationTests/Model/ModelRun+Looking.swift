@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 // The operations that change nothing, and `perform(_:)`, which calls the function of any operation. Each operation is
 // performed on `subject`, the filesystem under test, and its result is compared with the model, `tree` and `library`.
@@ -26,7 +27,6 @@ extension ModelRun {
         case .readlink: try await readlink()
         case .control: try await control()
         case .badControl: try await controlBadly()
-        case .modify: try await modify()
         case .statistics: try await compareStatistics()
         case .edit: edit()
         case .refresh: try await refresh()
@@ -144,14 +144,13 @@ extension ModelRun {
     mutating func list(_ path: [String]) async throws {
         if hasDownloads(path) { try await settle() }
         let size = Int.random(in: 512...16_384, using: &generator)
-        let plus = chance(50)
         note("list \(Self.text(path)), \(size) bytes at a time")
         // The filesystem reads the names from the library, so no event has to arrive before the comparison.
         let folder = try await subject.openFolder(path)
         var found: [ModelName] = []
         var offset: Int64 = 0
         while true {
-            let part = try await subject.list(folder, from: offset, size: size, plus: plus)
+            let part = try await subject.list(folder, from: offset, size: size)
             guard let last = part.last else { break }
             found += part.map(\.entry)
             offset = last.next
@@ -210,7 +209,7 @@ extension ModelRun {
         }
         let size = Int.random(in: 512...4_096, using: &generator)
         note("readdir \(Self.text(path)) from \(start), \(size) bytes")
-        let found = try await subject.list(folders[index].folder, from: offset, size: size, plus: chance(50))
+        let found = try await subject.list(folders[index].folder, from: offset, size: size)
         let what = "readdir \(Self.text(path)) from \(start)"
         let fitting = folders[index].names.filter { names in
             names[min(start, names.count)...].prefix(max(found.count, 1)).elementsEqual(found.map(\.entry))

@@ -2,23 +2,22 @@ import CLinux
 import Dispatch
 import Foundation
 import Glibc
+import TestSupport
 
-/// A mount served by another process, accessed by system calls.
+/// The mount that is compared with the model (`ModelTree`, the expected tree). Another process serves it, and it is
+/// accessed by system calls.
+///
+/// A path is the list of names below the mount's root. All calls throw `ModelErrno` for errors of the filesystem, and
+/// other errors when the run itself fails.
 ///
 /// The calls run on a thread in this process, since starting a program for each would cost many times as much. If a
 /// call hangs, the mount's guard aborts the FUSE connection at its deadline, which makes the call fail.
-package final class ModelMount: ModelSubject {
-    package let home: PodfsHome
-    private let mount: MountGuard
+struct ModelMount: Sendable {
+    let home: PodfsHome
+    let mount: MountGuard
     private let queue = DispatchQueue(label: "podfs.model.calls")
 
-    package init(home: PodfsHome, mount: MountGuard) {
-        self.home = home
-        self.mount = mount
-    }
-
-    package var owner: UInt32 { getuid() }
-    package var readsAhead: Bool { true }
+    var owner: UInt32 { getuid() }
 
     private func call<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
@@ -36,7 +35,7 @@ package final class ModelMount: ModelSubject {
 
     // MARK: Nodes
 
-    package func status(_ path: [String]) async throws -> ModelStatus {
+    func status(_ path: [String]) async throws -> ModelStatus {
         let path = at(path)
         return try await call {
             var status = stat()
@@ -45,7 +44,7 @@ package final class ModelMount: ModelSubject {
         }
     }
 
-    package func status(of file: Int32) async throws -> ModelStatus {
+    func status(of file: Int32) async throws -> ModelStatus {
         try await call {
             var status = stat()
             try Self.check(fstat(file, &status))
@@ -66,7 +65,7 @@ package final class ModelMount: ModelSubject {
             modified: Int64(status.st_mtim.tv_sec), changed: Int64(status.st_ctim.tv_sec), uid: status.st_uid)
     }
 
-    package func target(_ path: [String]) async throws -> String {
+    func target(_ path: [String]) async throws -> String {
         let path = at(path)
         return try await call {
             var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
@@ -75,7 +74,7 @@ package final class ModelMount: ModelSubject {
         }
     }
 
-    package func statistics() async throws -> ModelStatistics {
+    func statistics() async throws -> ModelStatistics {
         let path = at([])
         return try await call {
             var found = statvfs()
@@ -87,12 +86,12 @@ package final class ModelMount: ModelSubject {
 
     // MARK: Files
 
-    package func open(_ path: [String]) async throws -> Int32 {
+    func open(_ path: [String]) async throws -> Int32 {
         let path = at(path)
         return try await call { try Self.check(Glibc.open(path, O_RDONLY | O_CLOEXEC)) }
     }
 
-    package func read(_ file: Int32, offset: Int64, count: Int) async throws -> [UInt8] {
+    func read(_ file: Int32, offset: Int64, count: Int) async throws -> [UInt8] {
         try await call {
             var buffer = [UInt8](repeating: 0, count: count)
             var done = 0
@@ -109,20 +108,19 @@ package final class ModelMount: ModelSubject {
         }
     }
 
-    package func close(_ file: Int32) async throws { _ = try await call { try Self.check(Glibc.close(file)) } }
+    func close(_ file: Int32) async throws { _ = try await call { try Self.check(Glibc.close(file)) } }
 
     // MARK: Folders
 
-    package func openFolder(_ path: [String]) async throws -> Int32 {
+    func openFolder(_ path: [String]) async throws -> Int32 {
         let path = at(path)
         return try await call { try Self.check(Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) }
     }
 
-    package func closeFolder(_ folder: Int32) async throws { try await close(folder) }
+    func closeFolder(_ folder: Int32) async throws { try await close(folder) }
 
-    package func list(_ folder: Int32, from offset: Int64, size: Int, plus: Bool) async throws -> [ModelListed] {
+    func list(_ folder: Int32, from offset: Int64, size: Int) async throws -> [ModelListed] {
         try await call {
-            // `plus` has no effect: the kernel decides whether it requests attributes.
             try Self.check(lseek(folder, off_t(offset), SEEK_SET))
             var base: off_t = 0
             var buffer = [CChar](repeating: 0, count: size)
@@ -157,7 +155,7 @@ package final class ModelMount: ModelSubject {
 
     // MARK: Extended attributes
 
-    package func attribute(_ name: String, _ path: [String]) async throws -> String {
+    func attribute(_ name: String, _ path: [String]) async throws -> String {
         let path = at(path)
         return try await call {
             var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -166,7 +164,7 @@ package final class ModelMount: ModelSubject {
         }
     }
 
-    package func attributeNames(_ path: [String]) async throws -> [String] {
+    func attributeNames(_ path: [String]) async throws -> [String] {
         let path = at(path)
         return try await call {
             var buffer = [CChar](repeating: 0, count: 65_536)
@@ -177,7 +175,7 @@ package final class ModelMount: ModelSubject {
         }
     }
 
-    package func setAttribute(_ name: String, _ value: String, _ path: [String]) async throws {
+    func setAttribute(_ name: String, _ value: String, _ path: [String]) async throws {
         let path = at(path)
         _ = try await call {
             let bytes = Array(value.utf8)
@@ -185,60 +183,58 @@ package final class ModelMount: ModelSubject {
         }
     }
 
-    // MARK: Changes
-
-    package func modify(_ modification: ModelModification, _ path: [String]) async throws -> ModelErrno? {
-        let isFolder = try await status(path).kind == .folder
-        let folder = at(path.dropLast())
-        let path = at(path)
-        return try await call {
-            // The name begins with a dot, so that it does not exist even in `.search`, where all others are folders.
-            let fresh = (isFolder ? path : folder) + "/.nothing of that name"
-            // The new name is in the same folder. The move of a folder into itself, or of a file out of the mount,
-            // would fail for other reasons.
-            let beside = folder + "/.nothing of that name"
-            let result: Int32
-            switch modification {
-            case .create: result = Glibc.open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-            case .makeFolder: result = mkdir(fresh, 0o755)
-            case .makeNode: result = mknod(fresh, S_IFIFO | 0o644, 0)
-            case .makeLink: result = symlink("/dev/null", fresh)
-            case .makeHardLink: result = link(path, fresh)
-            case .remove: result = isFolder ? unlinkat(AT_FDCWD, path, AT_REMOVEDIR) : unlink(path)
-            case .removeFolder: result = isFolder ? rmdir(path) : unlink(path)
-            case .rename: result = Glibc.rename(path, beside)
-            case .truncate:
-                // The kernel itself refuses to truncate a folder, or to open it for writing (EISDIR).
-                if isFolder { return nil }
-                result = truncate(path, 0)
-            case .openForWriting:
-                if isFolder { return nil }
-                result = Glibc.open(path, O_RDWR | O_CLOEXEC)
-            case .changeMode: result = chmod(path, 0o600)
-            case .changeOwner: result = lchown(path, 1, 1)
-            case .changeTimes: result = utimensat(AT_FDCWD, path, nil, AT_SYMLINK_NOFOLLOW)
-            case .removeAttribute: result = lremovexattr(path, "user.podfs.played")
-            }
-            return result < 0 ? ModelErrno(errno) : ModelErrno(0)
-        }
-    }
-
     // MARK: The mount
 
-    package func mountAgain() async throws {
+    func mountAgain() async throws {
         let mounted = try await home.run("mount", mount.mountPoint)
         if mounted.exitCode != 0 { throw DeadlineError("the folder is mounted: \(mounted.error)") }
     }
 
-    package func remount() async throws {
+    func remount() async throws {
         try await end()
         try await mountAgain()
     }
 
-    package func end() async throws {
+    func end() async throws {
         // A child that another test has just started may hold a descriptor of the mount until its exec.
         try await waitUntil(deadline: .seconds(60), description: "the folder is unmounted") {
             try await home.run("unmount", mount.mountPoint).exitCode == 0
         }
     }
+}
+
+/// The result of stat(2).
+struct ModelStatus: Sendable, Equatable {
+    var inode: UInt64
+    var kind: ModelNode.Kind
+    var permissions: UInt32
+    var links: UInt32
+    var size: Int64
+    var blocks: Int64
+    var modified: Int64
+    var changed: Int64
+    var uid: UInt32
+}
+
+/// A name returned by readdir.
+struct ModelListed: Sendable, Equatable {
+    var entry: ModelName
+    /// The offset of the next name.
+    var next: Int64
+}
+
+/// The result of statfs(2). Sizes are in blocks of 4 KiB.
+struct ModelStatistics: Sendable, Equatable {
+    var blocks: Int64
+    var free: Int64
+    var longestName: Int64
+}
+
+/// An errno as an error.
+struct ModelErrno: Error, Equatable, CustomStringConvertible {
+    var code: Int32
+
+    init(_ code: Int32) { self.code = code }
+
+    var description: String { code == 0 ? "success" : String(cString: strerror(code)) }
 }

@@ -1,23 +1,25 @@
+import TestSupport
+
 /// A view in a `ModelLibrary`, the library that a test expects. It has conditions, an order and a limit, as in
 /// `podfs view set`.
-package struct ModelView: Sendable {
+struct ModelView: Sendable {
     /// The id of the view's row in the library.
-    package let id: Int64
-    package let name: String
-    package var isUnplayed: Bool?
-    package var isInProgress: Bool?
-    package var isPinned: Bool?
+    let id: Int64
+    let name: String
+    var isUnplayed: Bool?
+    var isInProgress: Bool?
+    var isPinned: Bool?
     /// Whether the view contains downloaded episodes only.
-    package var isDownloaded = false
-    package var tag: String?
+    var isDownloaded = false
+    var tag: String?
     /// The name of a show's folder, or its title.
-    package var show: String?
+    var show: String?
     /// Whether the oldest episodes come first; `nil` for `order=recently_played`, which is not modelled.
-    package var isOldestFirst: Bool? = false
-    package var limit: Int? = 200
+    var isOldestFirst: Bool? = false
+    var limit: Int? = 200
 
     /// The arguments of `podfs view set` that turn any view into this one, unless its order is `recently_played`.
-    package var assignments: [String] {
+    var assignments: [String] {
         func flag(_ name: String, _ value: Bool?) -> String { "\(name)=\(value.map { "\($0)" } ?? "")" }
         return [
             flag("unplayed", isUnplayed), flag("in_progress", isInProgress), flag("pinned", isPinned),
@@ -52,7 +54,7 @@ extension ModelLibrary {
         return views
     }()
 
-    package func view(_ name: String) -> ModelView? { views.first { $0.name.utf8.elementsEqual(name.utf8) } }
+    func view(_ name: String) -> ModelView? { views.first { $0.name.utf8.elementsEqual(name.utf8) } }
 
     /// Returns the episodes of a view in its order; newest first for `recently_played`, which is not modelled.
     func episodes(of view: ModelView) -> [(ModelEpisode, ModelShow)] {

@@ -1,22 +1,8 @@
 import Glibc
+import TestSupport
 
-// Operations that change, or try to change, the filesystem, the feeds or the processes.
+// Operations that change the feeds, the library or the processes.
 extension ModelRun {
-    mutating func modify() async throws {
-        let path = try await anyPath()
-        guard let modification = pick(ModelModification.allCases) else { return }
-        note("\(modification) \(Self.text(path))")
-        if let found = try await subject.modify(modification, path) {
-            // A tag's link leads to a folder, which the kernel itself refuses to truncate or open for writing.
-            let isFolder = path.first == "Tags" && found.code == EISDIR
-            let isRefused = found.code == EROFS || found.code == EPERM || isFolder
-            if !isRefused {
-                throw difference("\(modification) \(Self.text(path)): \(ModelErrno(EROFS))", "\(found)")
-            }
-        }
-        try await compareStatus(path)
-    }
-
     // MARK: Feeds
 
     mutating func addShow() async throws {

@@ -1,14 +1,15 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
 /// The length and the seed of a model run. The variables `PODFS_MODEL_OPERATIONS` and `PODFS_MODEL_SEED` override the
 /// values of the test.
-package struct ModelSettings: Sendable {
-    package var operations: Int
-    package var seed: UInt64
+struct ModelSettings: Sendable {
+    var operations: Int
+    var seed: UInt64
 
-    package init(operations: Int, seed: UInt64 = 1) {
+    init(operations: Int, seed: UInt64 = 1) {
         let environment = ProcessInfo.processInfo.environment
         self.operations = environment["PODFS_MODEL_OPERATIONS"].flatMap { Int($0) } ?? operations
         self.seed = environment["PODFS_MODEL_SEED"].flatMap { UInt64($0) } ?? seed
@@ -16,18 +17,17 @@ package struct ModelSettings: Sendable {
 }
 
 /// A difference between the model and the subject.
-package struct ModelDifference: Error, CustomStringConvertible {
-    package let description: String
+struct ModelDifference: Error, CustomStringConvertible {
+    let description: String
 }
 
-/// Drives a subject (the filesystem under test) and its model with the same random operations, and compares their
-/// results.
+/// Drives a mount and its model with the same random operations, and compares their results.
 ///
 /// Predictable values are compared exactly. The daemon sends its events only after a change, so the subject may return
 /// the previous value for a while. Once it has returned the expected value, it must return it until the next change.
-package struct ModelRun<Subject: ModelSubject> {
+struct ModelRun {
     struct OpenEpisode {
-        var file: Subject.File
+        var file: Int32
         var episode: Int64
         var path: [String]
         /// The possible generations of its rendition.
@@ -44,7 +44,7 @@ package struct ModelRun<Subject: ModelSubject> {
     }
 
     struct OpenFolder {
-        var folder: Subject.Folder
+        var folder: Int32
         var path: [String]
         /// The possible listings, each with `.` and `..` first. A show's folder may have several: the names at the open
         /// and at each read from offset 0. The mount returns newer names only after it has received an event.
@@ -54,7 +54,7 @@ package struct ModelRun<Subject: ModelSubject> {
         var isFresh = true
     }
 
-    let subject: Subject
+    let subject: ModelMount
     var publication: ModelPublication
     var tree: ModelTree
     let digests: ModelDigests
@@ -68,13 +68,13 @@ package struct ModelRun<Subject: ModelSubject> {
     var agreed: [String: Int] = [:]
     var number = 0
     var log: [String] = []
-    package private(set) var counts: [String: Int] = [:]
+    private(set) var counts: [String: Int] = [:]
     /// The limit of the cache, in bytes.
     let cacheLimit: Int64
     var isDaemonAlive = true
 
-    package init(
-        _ subject: Subject, server: HTTPTestServer, settings: ModelSettings, started: ClosedRange<Int64>,
+    init(
+        _ subject: ModelMount, server: HTTPTestServer, settings: ModelSettings, started: ClosedRange<Int64>,
         cacheLimit: Int64
     ) {
         self.subject = subject
@@ -103,7 +103,7 @@ package struct ModelRun<Subject: ModelSubject> {
     // MARK: The run
 
     /// Performs all operations; throws the first difference.
-    package mutating func perform() async throws {
+    mutating func perform() async throws {
         for _ in 0..<3 { try await addShow() }
         try await sweep()
         while number < settings.operations {
@@ -125,7 +125,7 @@ package struct ModelRun<Subject: ModelSubject> {
         try await closeAll()
     }
 
-    package var summary: String {
+    var summary: String {
         let parts = counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
         return "seed \(settings.seed), \(number) operations without a difference: " + parts.joined(separator: ", ")
     }
@@ -223,7 +223,7 @@ package struct ModelRun<Subject: ModelSubject> {
 }
 
 /// A cache of content digests, which sha256sum(1) computes.
-package final class ModelDigests: Sendable {
+final class ModelDigests: Sendable {
     private let known = Mutex<[TestContent: String]>([:])
 
     func digest(of content: TestContent) -> String? {
@@ -252,7 +252,6 @@ enum ModelOperation: String, CaseIterable {
     case readlink
     case control = "setxattr"
     case badControl = "bad setxattr"
-    case modify = "modifying call"
     case statistics = "statfs"
     case edit = "feed edit"
     case refresh
@@ -282,7 +281,6 @@ enum ModelOperation: String, CaseIterable {
         case .readlink: 30
         case .control: 30
         case .badControl: 25
-        case .modify: 30
         case .statistics: 10
         case .edit: 14
         case .refresh: 8

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A cache of folder listings, valid as long as the library is unchanged.
 private final class ModelNames: Sendable {
@@ -14,18 +15,18 @@ private final class ModelNames: Sendable {
 }
 
 /// The tree that a mount is expected to have, derived from a model of the library. It does not read the mount.
-package struct ModelTree: Sendable {
-    package var library: ModelLibrary {
+struct ModelTree: Sendable {
+    var library: ModelLibrary {
         didSet { known = ModelNames() }
     }
     private var known = ModelNames()
-    package var url: @Sendable (String) -> String
+    var url: @Sendable (String) -> String
     /// The earliest and the latest time at which the mount may have started, in seconds since 1970.
-    package var started: ClosedRange<Int64>
+    var started: ClosedRange<Int64>
     /// Returns the SHA-256 digest of a complete file.
-    package var digest: @Sendable (TestContent) -> String?
+    var digest: @Sendable (TestContent) -> String?
 
-    package init(
+    init(
         library: ModelLibrary, started: ClosedRange<Int64>, url: @escaping @Sendable (String) -> String,
         digest: @escaping @Sendable (TestContent) -> String?
     ) {
@@ -37,7 +38,7 @@ package struct ModelTree: Sendable {
 
     /// Returns an inode number: `kind (6 bits) | generation (18) | row (40)`. The generation is 0 in numbers that
     /// programs see.
-    package static func inode(_ kind: UInt64, _ row: Int64) -> UInt64 { kind << 58 | UInt64(row) }
+    static func inode(_ kind: UInt64, _ row: Int64) -> UInt64 { kind << 58 | UInt64(row) }
 
     private static let fixed = [
         ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml", ".status.html", "index.html",
@@ -46,7 +47,7 @@ package struct ModelTree: Sendable {
     // MARK: Names
 
     /// Returns a folder's listing in order, without `.` and `..`; `nil` if the folder does not exist.
-    package func names(in path: [String]) -> [ModelName]? { known.names(in: path) { makeNames(in: path) } }
+    func names(in path: [String]) -> [ModelName]? { known.names(in: path) { makeNames(in: path) } }
 
     private func makeNames(in path: [String]) -> [ModelName]? {
         switch path.count {
@@ -132,7 +133,7 @@ package struct ModelTree: Sendable {
     }
 
     /// Returns the inode number of `..` in a folder.
-    package func parentInode(of path: [String]) -> UInt64 {
+    func parentInode(of path: [String]) -> UInt64 {
         guard path.count == 2 else { return Self.rootInode }
         switch path[0] {
         case "Tags": return Self.inode(24, 1)
@@ -141,7 +142,7 @@ package struct ModelTree: Sendable {
         }
     }
 
-    package static let rootInode: UInt64 = 0x8000_0001
+    static let rootInode: UInt64 = 0x8000_0001
     /// The inode number of `Tagged`. Its lower 32 bits differ from those of the root and of shows, because mpd compares
     /// only these; see `NodeNumber.inode`.
     private static let taggedInode = inode(27, 0x8000_0002)
@@ -180,7 +181,7 @@ package struct ModelTree: Sendable {
     // MARK: Nodes
 
     /// Returns the node at a path; `nil` if there is none.
-    package func node(at path: [String]) -> ModelNode? {
+    func node(at path: [String]) -> ModelNode? {
         guard let last = path.last else { return ModelNode(folder: Self.rootInode, modified: ModelRange(started)) }
         if path.count == 2, path[0] == ".search" || path[0] == ".find" {
             let kind: UInt64 = path[0] == ".search" ? 17 : 36

@@ -1,3 +1,5 @@
+import TestSupport
+
 // Random changes of views and tags by podfs commands.
 extension ModelRun {
     private mutating func run(_ arguments: [String]) async throws {
