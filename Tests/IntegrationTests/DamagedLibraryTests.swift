@@ -56,14 +56,6 @@ struct DamagedLibraryTests {
         #expect(list.output.contains("\"played\":true"), "\(list.output)")
     }
 
-    @Test func aMountOfADamagedLibraryListsItsShows() async throws {
-        try await endDaemon()
-        try damage()
-        try await show.remount()
-        let names = try await ChildProcess.run("ls", [show.mount.mountPoint])
-        #expect(names.output == "Downloaded\nExample Show\nIn Progress\nLatest\nTags\nUnplayed\nindex.html\n")
-    }
-
     /// The whole content of a new library is in its write-ahead log until the daemon exits.
     @Test func aDamagedLogDoesNotLoseTheShows() async throws {
         // The list of subscriptions is written a moment after the subscription.

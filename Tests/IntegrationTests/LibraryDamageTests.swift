@@ -48,15 +48,6 @@ import Testing
         return show
     }
 
-    @Test func aMissingLibraryIsRestoredFromItsBackupAlone() async throws {
-        let show = try await Self.usedShow()
-        let data = show.home.dataDirectory
-        try #require(rename(show.home.library, data + "/library.backup.sqlite") == 0)
-        for name in ["library.sqlite-wal", "library.sqlite-shm", "subscriptions.opml"] { unlink("\(data)/\(name)") }
-        let list = try await show.home.run("list")
-        #expect(list.output.hasPrefix("Example Show: 3 episodes"), "\(list.output)\(list.error)")
-    }
-
     @Test(arguments: [Damage.overwritten, .cut]) func aDamagedLibraryIsNeverReplacedByAnEmptyOne(_ damage: Damage)
         async throws
     {

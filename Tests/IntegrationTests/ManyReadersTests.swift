@@ -52,21 +52,6 @@ struct ManyReadersTests {
             "perl", ["-e", program, "--", "\(perFile)", "\(size)"] + (1...files).map { show.path($0) })
     }
 
-    @Test func unmountingFailsAHundredWaitingReads() async throws {
-        let (show, gate) = try await Self.show(stalled: 10)
-        defer { gate.open() }
-        let connection = try await FuseConnection(at: show.mount.mountPoint)
-        let readers = try Self.startReaders(show, files: 10, perFile: 10)
-        try await waitUntil(deadline: .seconds(120), description: "a hundred readers wait") {
-            try #require(readers.isRunning, "\(readers.error)")
-            return try connection.waiting >= 100
-        }
-        let unmounted = try await show.home.run("unmount", show.mount.mountPoint)
-        #expect(unmounted.exitCode == 0, "\(unmounted.error)")
-        #expect(!show.mount.isMounted)
-        #expect(try await readers.wait().output == "\(EIO) 100\n")
-    }
-
     @Test func aCachedFileIsReadBesideAThousandReadersOfAStalledHost() async throws {
         let (show, gate) = try await Self.show(stalled: 20)
         defer { gate.open() }

@@ -103,14 +103,6 @@ struct PlayerTests {
         }
     }
 
-    @Test(arguments: Format.allCases) func ffprobePrintsTheSame(_ format: Format) async throws {
-        let station = try await Station()
-        let facts = ["-v", "error", "-show_streams", "-show_packets", "-show_entries", "format=duration,size,bit_rate"]
-        try await station.expectSame(format, atLeast: 100_000) { path, _ in
-            try await ChildProcess.run("ffprobe", facts + ["-of", "json", path])
-        }
-    }
-
     @Test(.enabled(if: InstalledProgram.exists("mpv"), "mpv is not installed"), arguments: Format.allCases)
     func mpvPlaysTheSameFromTheMiddle(_ format: Format) async throws {
         let station = try await Station()

@@ -101,31 +101,6 @@ import Testing
 
     // MARK: Unmounting
 
-    @Test func unmountFailsWaitingReads() async throws {
-        let show = try await Self.show()
-        let gate = Gate(heldAt: 1_000_000)
-        show.server.serve("/1.mp3", Self.resource) { _ in .hold(gate) }
-        let readers = try (1...10).map { _ in try ChildProcess("cat", [show.path(1)]) }
-        try await gate.waitUntilReached()
-        // The server can reach the gate before any reader has read: opening the file also makes the daemon send a
-        // request, and the socket's buffers may hold the response up to the gate. Only a read starts the task.
-        try await show.waitForState("running", of: show.path(1))
-        let unmounted = try await show.home.run("unmount", show.mount.mountPoint)
-        #expect(unmounted.exitCode == 0, "\(unmounted.error)")
-        #expect(!show.mount.isMounted)
-        for reader in readers {
-            let result = try await reader.wait()
-            #expect(result.says(EIO), "\(result.status) \(result.error)")
-            #expect(Self.content.matches(result.standardOutput))
-        }
-        // The download continues.
-        gate.open()
-        try await waitUntil(deadline: .seconds(60), description: "the episode is cached") {
-            try await show.home.run("list", MountedShow.show).output.contains("cached")
-        }
-        #expect(show.requests(1).count == 1)
-    }
-
     @Test func aFolderWithAnOpenFileIsUnmountedOnlyByForce() async throws {
         let show = try await Self.show()
         let reader = try await OpenFileReader(show.path(1))

@@ -167,30 +167,6 @@ import Testing
                 == "Downloaded\nExample Show\nIn Progress\nLatest\nTags\nUnplayed\nindex.html\n")
     }
 
-    @Test func aHangingSearchCanBeKilledAndBlocksNothing() async throws {
-        let show = try await Self.mounted()
-        let root = show.mount.mountPoint
-        let gate = Gate(heldAt: 0)
-        show.server.serve("/itunes", CatalogueAnswers.iTunes([]), [.holdHead(gate)])
-        let hanging = try ChildProcess("ls", ["\(root)/.search/tide"])
-        try await gate.waitUntilReached()
-        // The task of the search is listed, and the rest of the mount responds.
-        try await waitUntil(deadline: .seconds(60), description: "the mount lists the search") {
-            let status = try await ChildProcess.run("cat", ["\(root)/.status"])
-            return status.output.hasPrefix("1 running") && status.output.contains(" tide\n")
-        }
-        #expect(try await show.home.run("status", "--json").output.contains("\"kind\": \"search\""))
-        #expect(try await list("\(root)/Example Show").exitCode == 0)
-        hanging.kill()
-        let ended = try await hanging.wait()
-        #expect(ended.status == .signalled(SIGKILL))
-        #expect(show.server.requests(for: "/itunes").allSatisfy { !$0.isFinished })
-        gate.open()
-        try await waitUntil(deadline: .seconds(60), description: "the search ends") {
-            try await ChildProcess.run("cat", ["\(root)/.status"]).output == "no active tasks\n"
-        }
-    }
-
     @Test func hostileNamesStayInTheirFolder() async throws {
         let show = try await Self.mounted()
         show.server.serve(

@@ -76,35 +76,6 @@ import Testing
         #expect((json?["items"] as? [Any])?.count == 3)
     }
 
-    @Test func linksLeadToTheEpisodes() async throws {
-        let show = try await Self.mounted()
-        let root = show.mount.mountPoint
-        let link = "\(root)/Latest/2026-01-02 Episode 2 - Example Show.mp3"
-        #expect(try await output("readlink", link) == "../Example Show/2026-01-02 Episode 2.mp3\n")
-        #expect(try await output("readlink", "-f", link) == show.path(2) + "\n")
-        #expect(try await output("stat", "-c", "%F %s %Y", link) == "symbolic link 40 1767340800\n")
-        let inode = try await output("stat", "-c", "%i", link)
-        #expect(try await output("stat", "-L", "-c", "%i", link) == output("stat", "-c", "%i", show.path(2)))
-        #expect(try await output("ls", "\(root)/Downloaded") == "index.html\nplaylist.m3u8\n")
-        let read = try await show.read(link)
-        #expect(MountedShow.content(2).matches(read.standardOutput) && read.standardOutput.count == 300_000)
-        try await show.waitForState("cached", of: show.path(2))
-        let name = "2026-01-02 Episode 2 - Example Show.mp3\n"
-        #expect(try await output("ls", "\(root)/Downloaded") == name + "index.html\nplaylist.m3u8\n")
-        #expect(try await output("find", "-L", "\(root)/Downloaded", "-name", "*.mp3").hasSuffix(name))
-        // After the lookup the kernel caches the link. The eviction must remove it nevertheless.
-        let cached = "\(root)/Downloaded/\(name.dropLast())"
-        #expect(try await output("stat", "-L", "-c", "%s", cached) == "300000\n")
-        _ = try await show.home.run("evict", show.path(2))
-        try await waitUntil(deadline: .seconds(60), description: "the link is gone") {
-            try await ChildProcess.run("stat", [cached]).exitCode != 0
-        }
-        #expect(try await output("ls", "\(root)/Downloaded") == "index.html\nplaylist.m3u8\n")
-        _ = try await show.home.run("unmount", root)
-        try await show.remount()
-        #expect(try await output("stat", "-c", "%i", link) == inode)
-    }
-
     @Test func aNewEpisodeShowsInLatestAndInThePlaylist() async throws {
         let show = try await Self.mounted()
         let server = show.server

@@ -68,38 +68,11 @@ struct Connection: Sendable {
 
     // MARK: Reading
 
-    private struct Head {
-        var method: String
-        var target: String
-        var version: String
-        var headers: HeaderFields
-    }
-
-    private func readHead(_ input: inout [UInt8]) throws -> Head? {
-        let end = Array("\r\n\r\n".utf8)
+    private func readHead(_ input: inout [UInt8]) throws -> RequestHead? {
         while true {
-            if let position = input.firstRange(of: end) {
-                let text = String(decoding: input[..<position.lowerBound], as: UTF8.self)
-                input.removeSubrange(..<position.upperBound)
-                return try parseHead(text)
-            }
-            guard input.count < Self.maximumHead else { throw Broken.badRequest }
+            if let head = try RequestHead(from: &input) { return head }
             guard try receive(&input) else { return nil }
         }
-    }
-
-    private func parseHead(_ text: String) throws -> Head {
-        // "\r\n" is one character of a Swift string.
-        let lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
-        let words = lines[0].split(separator: " ").map(String.init)
-        guard words.count == 3 else { throw Broken.badRequest }
-        var headers = HeaderFields()
-        for line in lines.dropFirst() {
-            guard let colon = line.firstIndex(of: ":") else { throw Broken.badRequest }
-            headers.append(
-                String(line[..<colon]), line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces))
-        }
-        return Head(method: words[0], target: words[1], version: words[2], headers: headers)
     }
 
     private func readBody(_ headers: HeaderFields, _ input: inout [UInt8]) throws -> [UInt8] {

@@ -1,3 +1,6 @@
+import Foundation
+import Glibc
+
 /// The range of a Range field (RFC 9110 §14.1.2). Sets of several ranges are ignored.
 package enum RequestedRange: Sendable, Hashable {
     /// `bytes=4-9`, both ends included.
@@ -78,4 +81,34 @@ package struct LoggedRequest: Sendable {
     package var path: String { request.path }
     package var headers: HeaderFields { request.headers }
     package var range: RequestedRange? { request.range }
+}
+
+/// The first line and the fields of a request.
+struct RequestHead: Sendable {
+    let method: String
+    let target: String
+    let version: String
+    let headers: HeaderFields
+
+    /// Removes the next head from `input`, the bytes received so far.
+    ///
+    /// - Returns: `nil` if it is incomplete. Throws for anything that is no head of at most 256 KiB.
+    init?(from input: inout [UInt8]) throws {
+        guard let position = input.firstRange(of: Array("\r\n\r\n".utf8)) else {
+            guard input.count < 256 << 10 else { throw SystemCallError("recv", code: EMSGSIZE) }
+            return nil
+        }
+        // "\r\n" is one character of a Swift string.
+        let lines = String(decoding: input[..<position.lowerBound], as: UTF8.self).split(separator: "\r\n")
+        input.removeSubrange(..<position.upperBound)
+        let words = lines.first?.split(separator: " ").map(String.init) ?? []
+        let fields = lines.dropFirst().map { $0.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) }
+        guard words.count == 3, fields.allSatisfy({ $0.count == 2 }) else {
+            throw SystemCallError("recv", code: EBADMSG)
+        }
+        (method, target, version) = (words[0], words[1], words[2])
+        var headers = HeaderFields()
+        for field in fields { headers.append(String(field[0]), field[1].trimmingCharacters(in: .whitespaces)) }
+        self.headers = headers
+    }
 }

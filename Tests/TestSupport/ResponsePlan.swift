@@ -63,7 +63,7 @@ struct ResponsePlan: Sendable {
         for (name, value) in behaviour.headers { headers.replace(name, value) }
         for name in behaviour.removedHeaders { headers.remove(name) }
 
-        var text = "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Unknown")\r\n"
+        var text = "HTTP/1.1 \(status) Answer\r\n"
         for field in headers.fields { text += "\(field.name): \(field.value)\r\n" }
         head = Array((text + "\r\n").utf8)
         if let lines = behaviour.rawHead {
@@ -151,15 +151,6 @@ struct ResponsePlan: Sendable {
         format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
         return format
     }
-
-    private static let reasons = [
-        200: "OK", 204: "No Content", 206: "Partial Content", 301: "Moved Permanently", 302: "Found",
-        303: "See Other", 304: "Not Modified", 307: "Temporary Redirect", 308: "Permanent Redirect",
-        400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-        408: "Request Timeout", 410: "Gone", 416: "Range Not Satisfiable", 425: "Too Early",
-        429: "Too Many Requests", 500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable",
-        504: "Gateway Timeout",
-    ]
 }
 
 extension Resource.Body {

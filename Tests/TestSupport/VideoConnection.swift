@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import Platform
 import Synchronization
 
 /// One connection of a `VideoServer`. Confined to its own thread.
@@ -172,24 +173,12 @@ struct VideoConnection {
     // MARK: Reading
 
     private func readHead(_ input: inout [UInt8]) throws -> Request? {
-        let mark = Array("\r\n\r\n".utf8)
         while true {
-            if let end = input.firstRange(of: mark) {
-                let lines = String(decoding: input[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
-                input.removeSubrange(..<end.upperBound)
-                let words = lines[0].split(separator: " ").map(String.init)
-                guard words.count == 3 else { throw Broken() }
-                var headers = HeaderFields()
-                for line in lines.dropFirst() {
-                    guard let colon = line.firstIndex(of: ":") else { throw Broken() }
-                    headers.append(
-                        String(line[..<colon]), line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces))
-                }
+            if let head = try RequestHead(from: &input) {
                 return Request(
-                    method: words[0], path: String(words[1].prefix { $0 != "?" }), headers: headers,
-                    length: headers["Content-Length"].flatMap { Int($0) } ?? 0, number: 0)
+                    method: head.method, path: String(head.target.prefix { $0 != "?" }), headers: head.headers,
+                    length: head.headers["Content-Length"].flatMap { Int($0) } ?? 0, number: 0)
             }
-            guard input.count < 256 << 10 else { throw Broken() }
             guard try receive(&input) else { return nil }
         }
     }
@@ -267,17 +256,6 @@ struct VideoConnection {
     }
 
     private func send(_ bytes: [UInt8]) throws {
-        try bytes.withUnsafeBytes { buffer in
-            var rest = buffer[...]
-            while !rest.isEmpty {
-                let piece = UnsafeRawBufferPointer(rebasing: rest)
-                let count = Glibc.send(socket, piece.baseAddress, piece.count, Int32(MSG_NOSIGNAL))
-                if count < 0 {
-                    guard errno == EINTR else { throw Broken() }
-                    continue
-                }
-                rest = rest.dropFirst(count)
-            }
-        }
+        guard bytes.withUnsafeBytes({ sendAll($0, to: socket) }) == bytes.count else { throw Broken() }
     }
 }
