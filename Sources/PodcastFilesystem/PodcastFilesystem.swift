@@ -14,7 +14,8 @@ internal import Transfers
 package final class PodcastFilesystem: Sendable {
     /// The settings of a mount.
     package struct Options: Sendable {
-        package var owner: Owner
+        /// The user and group that the files belong to.
+        package var owner: (uid: UInt32, gid: UInt32)
         /// The user as whom the mount's process runs. This user has the same rights as the owner of the files.
         package var mounter: UInt32?
         /// The folder of cache files.
@@ -41,7 +42,7 @@ package final class PodcastFilesystem: Sendable {
         package var onWork: @Sendable () -> Void = {}
 
         package init(
-            owner: Owner, cache: FilePath, cacheLimit: Int64, feeds: FilePath, assets: FilePath,
+            owner: (uid: UInt32, gid: UInt32), cache: FilePath, cacheLimit: Int64, feeds: FilePath, assets: FilePath,
             indexers: Set<String>, mounter: UInt32? = nil
         ) {
             self.owner = owner

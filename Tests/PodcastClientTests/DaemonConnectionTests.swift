@@ -112,9 +112,9 @@ struct DaemonConnectionTests {
     @Test func postsHaveNoAnswer() async throws {
         let server = try FrameServer(path: path)
         let connection = try connect()
-        connection.post(.close, EpisodeID(9).payload)
+        connection.post(.close, [9])
         let frame = try #require(try await server.wait(for: .close).first)
-        #expect(EpisodeID(payload: frame.payload) == 9)
+        #expect(frame.payload == [9])
         connection.close()
     }
 
@@ -266,7 +266,7 @@ struct DaemonConnectionTests {
     @Test func aFailureIsThrownByCommands() async throws {
         let failure = Failure(kind: .usage, errorNumber: 5, message: "no such show")
         let server = try FrameServer(path: path) { peer, frame in
-            peer.send(Frame(kind: .failure, number: frame.number, payload: failure.payload))
+            peer.send(Frame(kind: .failure, number: frame.number, payload: WireJSON.encode(failure)))
         }
         let connection = try connect()
         let thrown = await #expect(throws: Failure.self) { try await connection.perform(.unsubscribe(podcast: 3)) }

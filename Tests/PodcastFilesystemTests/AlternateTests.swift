@@ -102,7 +102,7 @@ struct AlternateTests {
     }
 
     /// A playlist percent-encodes a name with `#` or `?`. mpv opens the encoded name, and reports it as the path.
-    @Test func aPlayersPathMayBeAnEncodedOrFormerName() async throws {
+    @Test func aPlayersPathMayBeAnEncodedName() async throws {
         let mounted = try Mounted()
         try mounted.subscribe("Show", episodes: 1)
         let id = try mounted.episode().id
@@ -110,17 +110,6 @@ struct AlternateTests {
         #expect(mounted.filesystem.episode(at: ["Show", "Episode #12.mp3"]) == id)
         #expect(mounted.filesystem.episode(at: ["Show", "Episode %2312.mp3"]) == id)
         #expect(mounted.filesystem.episode(at: ["Show", "Episode %2313.mp3"]) == nil)
-
-        // A player that opened the episode before it was renamed reports the former name.
-        try mounted.store(TestContent(seed: 7, size: 500_000), of: try mounted.episode())
-        let node = try mounted.entry("Show", "Episode #12.mp3").node
-        let handle = try await mounted.open(node).handle()
-        _ = try mounted.library.renameEpisode(id: id, to: "Pilot")
-        #expect(mounted.filesystem.episode(at: ["Show", "Episode #12.mp3"]) == nil)
-        mounted.filesystem.handle(Event(sequence: 1, time: 1_800_000_000, .episode(id, formerName: "Episode #12.mp3")))
-        #expect(mounted.filesystem.episode(at: ["Show", "Episode #12.mp3"]) == id)
-        mounted.release(node, handle)
-        #expect(mounted.filesystem.episode(at: ["Show", "Episode #12.mp3"]) == nil)
     }
 
     @Test func anAlternateIsReadFromItsOwnRendition() async throws {

@@ -55,10 +55,7 @@ struct ExtendedAttributeTests {
             return
         }
         #expect(list(size - 1) == .error(.outOfRange))
-        guard case .bytes(let bytes)? = list(size) else {
-            Issue.record("no list")
-            return
-        }
+        let bytes = try list(size).bytes
         #expect(bytes.count == size && bytes.last == 0)
     }
 

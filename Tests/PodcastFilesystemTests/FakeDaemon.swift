@@ -13,13 +13,11 @@ final class FakeDaemon: Sendable {
     /// The handler of a request. The default handler sends no answer.
     typealias Handler = @Sendable (FakeDaemon, Frame) -> Void
 
-    private let paths: InstallationPaths
     private let server: FrameServer
     private let received = Journal<Frame>()
     private let opens = Journal<EpisodeID?>()
 
     init(_ paths: InstallationPaths, tasks: [TaskInfo] = [], handler: @escaping Handler = { _, _ in }) throws {
-        self.paths = paths
         server = try FrameServer(listeningAt: paths.socket)
         let welcome = Welcome(
             protocolVersion: protocolVersion, schema: Library.schemaVersion, library: paths.library,
@@ -28,7 +26,7 @@ final class FakeDaemon: Sendable {
             let command = frame.kind == .command ? WireJSON.decode(Command.self, frame.payload) : nil
             switch (frame.kind, command) {
             case (.hello, _): peer.answer(frame, welcome)
-            case (.opened, _): opens.append(EpisodeID(payload: frame.payload))
+            case (.opened, _): opens.append(WireJSON.decode(EpisodeID.self, frame.payload))
             case (_, .watch?): peer.answer(frame, .done)
             case (_, .tasks?): peer.answer(frame, .tasks(tasks))
             default:
@@ -43,12 +41,6 @@ final class FakeDaemon: Sendable {
         try self.init(paths) { daemon, frame in
             if frame.kind == .open { daemon.answer(frame, grant) }
         }
-    }
-
-    /// Writes the PID file, as a daemon does once it listens. A mount that is not connected to a daemon watches for
-    /// this file.
-    func writePIDFile() throws {
-        try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: paths.pidFile), options: .atomic)
     }
 
     /// Closes every connection at once, as SIGKILL does.

@@ -81,10 +81,7 @@ struct FindFolderTests {
         try index()
         let playlist = try mounted.entry(".find", "squid", "playlist.m3u8")
         let handle = try await mounted.open(playlist.node).handle()
-        guard case .bytes(let bytes)? = mounted.read(playlist.node, handle, 0, 4_096).answer else {
-            Issue.record("no bytes")
-            return
-        }
+        let bytes = try mounted.read(playlist.node, handle, 0, 4_096).answer.bytes
         #expect(
             String(decoding: bytes, as: UTF8.self) == """
                 #EXTM3U
@@ -119,11 +116,5 @@ struct FindFolderTests {
                 == mounted.library.podcasts().first.map { show in
                     try #require(try mounted.library.entries(of: show.id).first).id
                 })
-    }
-
-    @Test func theOldestTermsAreDropped() throws {
-        mounted.start()
-        for index in 0...SearchTerms<EpisodeID>.capacity { _ = try mounted.entry(".find", "term \(index)") }
-        #expect(mounted.notifier.messages.contains(.entry(parent: NodeNumber.find.node, name: "term 0")))
     }
 }

@@ -8,7 +8,6 @@ import Transfers
 /// Grants: the sizes in the daemon's responses to opens. A grant replaces the size that the feed states until the
 /// library has recorded the granted size.
 struct GrantedSizesTests {
-    private let grants = Kept()
     private let guess = EpisodeEntry(
         id: 7, podcast: 1, name: "One.mp3", published: 5, firstSeen: 6, changed: 10, size: 100, sizeSource: .feed,
         generation: 2)
@@ -23,6 +22,7 @@ struct GrantedSizesTests {
     }
 
     @Test func aGrantReplacesTheGuess() {
+        var grants = GrantedSizes()
         #expect(grants.applied(to: guess) == guess && !grants.isPending(number))
         grants.add(250, of: number, replacing: guessed, now: 20)
         #expect(grants.isPending(number))
@@ -34,6 +34,7 @@ struct GrantedSizesTests {
     }
 
     @Test func aRecordedGrantStaysForReadersOfTheOldRow() {
+        var grants = GrantedSizes()
         grants.add(250, of: number, replacing: guessed, now: 20)
         grants.markRecorded(guess)
         #expect(grants.isPending(number))
@@ -44,6 +45,7 @@ struct GrantedSizesTests {
     }
 
     @Test func anotherFileOfTheFeedHasNoGrant() {
+        var grants = GrantedSizes()
         grants.add(250, of: number, replacing: guessed, now: 20)
         var later = guess
         later.changed = 22
@@ -51,6 +53,7 @@ struct GrantedSizesTests {
     }
 
     @Test(arguments: [false, true]) func anotherFileWithinTheSameSecondHasNoGrant(isRecorded: Bool) {
+        var grants = GrantedSizes()
         grants.add(250, of: number, replacing: guessed, now: 20)
         if isRecorded { grants.markRecorded(confirmed(250)) }
         var later = guess
@@ -60,42 +63,4 @@ struct GrantedSizesTests {
         #expect(grants.applied(to: later) == later)
         #expect(grants.applied(to: guess).size == 250)
     }
-
-    @Test func recordedGrantsArePruned() {
-        for row in 1...1_000 as ClosedRange<Int64> {
-            grants.add(
-                row, of: NodeNumber(kind: .episode, generation: 1, row: row),
-                replacing: EpisodeSize(bytes: 0, source: .unknown), now: 20)
-        }
-        func entry(_ row: Int64) -> EpisodeEntry {
-            EpisodeEntry(
-                id: EpisodeID(row), podcast: 1, name: "", published: nil, firstSeen: 1, changed: 1, size: 0,
-                sizeSource: .unknown,
-                generation: 1)
-        }
-        var first = entry(1)
-        (first.size, first.sizeSource) = (1, .server)
-        grants.markRecorded(first)
-        grants.add(
-            1, of: NodeNumber(kind: .episode, generation: 1, row: 2_000),
-            replacing: EpisodeSize(bytes: 0, source: .unknown), now: 100)
-        #expect(grants.applied(to: entry(1)).sizeSource == .unknown)
-        // The other grants stay: no row with their size has been read from the library.
-        #expect(grants.applied(to: entry(2)).size == 2)
-    }
-}
-
-/// A class around `GrantedSizes`, because `#expect` cannot call mutating functions of a value stored in the suite.
-private final class Kept {
-    private var grants = GrantedSizes()
-
-    func add(_ size: Int64, of number: NodeNumber, replacing guess: EpisodeSize, now: Int64) {
-        grants.add(size, of: number, replacing: guess, now: now)
-    }
-
-    func applied(to entry: EpisodeEntry) -> EpisodeEntry { grants.applied(to: entry) }
-
-    func isPending(_ number: NodeNumber) -> Bool { grants.isPending(number) }
-
-    func markRecorded(_ entry: EpisodeEntry) { grants.markRecorded(entry) }
 }

@@ -82,13 +82,9 @@ extension KernelCacheSimulation {
                 return false
             }
             let needsInvalidation = cache.access(number, at: now)
-            if let mode = cache.open(number, program.preference) {
-                program.mode = mode
-            } else {
-                lastBacking += 1
-                let backing = chance(3) ? nil : BackingID(rawValue: lastBacking)
-                program.mode = cache.opened(number, backing: backing)
-            }
+            lastBacking += 1
+            let backing = chance(3) ? nil : BackingID(rawValue: lastBacking)
+            program.mode = cache.open(number, program.preference) { backing }
             if !isInvalidated { answered(number) }
             program.step = .replying(program.mode)
             if needsInvalidation, !isInvalidated {

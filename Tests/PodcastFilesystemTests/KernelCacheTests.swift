@@ -27,33 +27,6 @@ struct KernelCacheTests {
         #expect(modes.keys.sorted() == ["cached", "direct", "passthrough"] && modes.values.allSatisfy { $0 > 1_000 })
     }
 
-    @Test func aRenamedEpisodeHasItsFormerNameWhileItIsOpen() {
-        var cache = KernelCache()
-        cache.renamed(Self.number, from: "Closed.mp3", of: 1)
-        #expect(cache.openNode(formerly: "Closed.mp3", of: 1) == nil)
-        let mode = cache.open(Self.number, .cached)
-        #expect(mode == .cached)
-        cache.renamed(Self.number, from: "One.mp3", of: 1)
-        #expect(cache.openNode(formerly: "One.mp3", of: 1) == Self.number)
-        #expect(cache.openNode(formerly: "one.mp3", of: 1) == nil && cache.openNode(formerly: "One.mp3", of: 2) == nil)
-        _ = cache.close(Self.number)
-        #expect(cache.openNode(formerly: "One.mp3", of: 1) == nil)
-    }
-
-    @Test func aSizeIsPushedOnceForAllWaitingOpens() {
-        var cache = KernelCache()
-        let pushes = (0..<3).map { _ in cache.push(5, of: Self.number) }
-        #expect(pushes == [.isRequired, .isPending, .isPending])
-        cache.pushed(5, of: Self.number)
-        let later = cache.push(5, of: Self.number)
-        #expect(later == .isKnown)
-        // After a reply with another size, the kernel no longer has the pushed size.
-        let sent = cache.prepareReply(NodeFacts(Self.number, size: 6, modified: 1, changed: 1))
-        #expect(!sent.isCached)
-        let again = cache.push(5, of: Self.number)
-        #expect(again == .isRequired)
-    }
-
     /// A listing that was opened before the first open of a file in `Tagged` has an estimate of its size. With it the
     /// kernel would return zeros after the end of the open file.
     @Test func aReplyDoesNotChangeTheSizeOfAnOpenTaggedFile() {
@@ -67,30 +40,6 @@ struct KernelCacheTests {
         #expect(cache.prepareReply(estimate).facts.size == 5)
         _ = cache.close(tagged)
         #expect(cache.prepareReply(estimate).facts.size == 6)
-    }
-
-    @Test func attributesAreNotCachedFromThePushOfASizeToTheLastClose() {
-        var cache = KernelCache()
-        func isCached() -> Bool {
-            cache.prepareReply(NodeFacts(Self.number, size: 5, modified: 1, changed: 1)).isCached
-        }
-        var observed = [isCached()]
-        _ = cache.push(5, of: Self.number)
-        observed.append(isCached())
-        #expect(!cache.isEffective(.attributes(Self.number)) && !cache.isCurrent(since: cache.changes.last))
-        cache.pushed(5, of: Self.number)
-        _ = cache.open(Self.number, .cached)
-        _ = cache.answered(Self.number)
-        _ = cache.open(Self.number, .cached)
-        observed.append(isCached())
-        let first = cache.close(Self.number)
-        observed.append(isCached())
-        let last = cache.close(Self.number)
-        observed.append(isCached())
-        #expect(observed == [true, false, false, false, true])
-        #expect(!first && last)
-        #expect(cache.isEffective(.attributes(Self.number)) && cache.isCurrent(since: cache.changes.last))
-        #expect(cache.isKnown(5, of: Self.number))
     }
 
     /// GNU tar compares the ctime before and after it reads a file.
@@ -108,20 +57,6 @@ struct KernelCacheTests {
         _ = cache.close(Self.number)
         observed.append(sent(12))
         #expect(observed == [10, 11, 11, 12])
-    }
-
-    /// The caller of an open may be gone before the reply, or may close the file before the kernel requests its size.
-    @Test func aSizeThatTheKernelHasNotRequestedIsPushedAgain() {
-        var cache = KernelCache()
-        _ = cache.push(5, of: Self.number)
-        cache.pushed(5, of: Self.number)
-        // While the attributes were not cached, a change led to no invalidation.
-        let sent = cache.changed(Self.place, row: nil, isRenamed: false)
-        let effective = sent.filter { cache.isEffective($0) }
-        #expect(effective.isEmpty)
-        let needsInvalidation = cache.answered(Self.number)
-        #expect(needsInvalidation && !cache.isKnown(5, of: Self.number))
-        #expect(cache.isEffective(.attributes(Self.number)))
     }
 
     @Test func aNewRenditionInvalidatesItsNameInEveryFolderOfTheShow() throws {

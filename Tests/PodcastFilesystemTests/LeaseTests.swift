@@ -32,10 +32,7 @@ struct LeaseTests {
         try mounted.subscribe()
         let file = try mounted.store(content, of: try mounted.episode(), ranges: [0..<200_000], complete: false)
         let node = try node(mounted)
-        guard case .open(let open)? = mounted.open(node).answer else {
-            Issue.record("not opened at once")
-            return
-        }
+        let open = try mounted.open(node).answer.opened
         #expect(open.keepCache && !open.directIO && open.backing == nil)
         let second = try await mounted.open(node).handle()
         #expect(try !isEvictable(file, mounted))
@@ -64,28 +61,6 @@ struct LeaseTests {
         mounted.release(node, reading)
         #expect(try !isEvictable(file, mounted))
         mounted.release(node, idle)
-        try await expectFree(file, mounted)
-    }
-
-    /// The library records a new file a moment after a reader has its first bytes.
-    @Test func aFileNotYetInTheLibraryIsLeasedByTheNextOpen() async throws {
-        let mounted = try Mounted()
-        try mounted.subscribe()
-        try mounted.library.confirm(episode: try mounted.episode().id, size: Int64(content.size), now: 1_700_000_001)
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
-        let node = try node(mounted)
-        let first = try await mounted.open(node).handle()
-        let read = mounted.read(node, first, 0, 4_096)
-        let file = try ContentCache(directory: FilePath(mounted.paths.cache)).create(size: 500_000)
-        try content.bytes(in: 0..<4_096).withUnsafeBytes { try file.write($0, at: 0) }
-        daemon.answer(
-            try #require(try await daemon.wait(for: .read).first), mounted.grant(file, content, present: 0..<4_096))
-        #expect(try await read.answered() == .bytes(content.bytes(in: 0..<4_096)))
-        mounted.release(node, first)
-        let second = try await mounted.open(node).handle()
-        #expect(try !isEvictable(file, mounted))
-        mounted.release(node, second)
         try await expectFree(file, mounted)
     }
 

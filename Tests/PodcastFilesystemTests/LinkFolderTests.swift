@@ -172,20 +172,4 @@ struct LinkFolderTests {
         try mounted.library.setTags(["News"], of: show.id)
         #expect(mounted.lookup("Daily", in: tags) == .error(.noSuchFileOrDirectory))
     }
-
-    @Test func onlySomeViewsAreRemembered() throws {
-        try mounted.subscribe("One", episodes: 1)
-        mounted.start()
-        for number in 1...70 {
-            try mounted.library.setView(named: "V\(number)", ["limit=1"], now: 1)
-            _ = try names("V\(number)")
-        }
-        // The filesystem no longer knows what the views listed longest ago contain. It has invalidated the names in
-        // them, so that the kernel cannot show outdated ones.
-        let first = NodeNumber(kind: .view, row: 5).node
-        let last = NodeNumber(kind: .view, row: 74).node
-        let name = "2026-01-01 Episode 1 - One.mp3"
-        #expect(mounted.notifier.messages.contains(.entry(parent: first, name: name)))
-        #expect(!mounted.notifier.messages.contains(.entry(parent: last, name: name)))
-    }
 }

@@ -44,7 +44,7 @@ final class Mounted: Sendable {
         let launcher = DaemonLauncher(paths: paths, schema: Library.schemaVersion, executable: program)
         link = DaemonLink(launcher: launcher)
         var options = PodcastFilesystem.Options(
-            owner: Owner(uid: 1_000, gid: 1_001), cache: FilePath(paths.cache), cacheLimit: cacheLimit,
+            owner: (1_000, 1_001), cache: FilePath(paths.cache), cacheLimit: cacheLimit,
             feeds: FilePath(paths.feeds), assets: FilePath(paths.assets), indexers: indexers)
         options.findIndex = FilePath(paths.findIndex)
         configure(&options)
@@ -253,12 +253,33 @@ extension RecordedReply {
 
     /// Waits for the answer to an open, and returns its handle.
     func handle() async throws -> Fuse.FileHandle {
-        let answer = try await answered()
-        guard case .open(let open) = answer else { throw NotOpened(answer: answer) }
-        return open.handle
+        try await answered().opened.handle
+    }
+}
+
+extension RecordedAnswer {
+    struct Unexpected: Error { var answer: RecordedAnswer? }
+
+    /// The reply to an open; throws for any other answer.
+    var opened: OpenReply {
+        get throws {
+            guard case .open(let reply) = self else { throw Unexpected(answer: self) }
+            return reply
+        }
     }
 
-    struct NotOpened: Error { var answer: RecordedAnswer }
+    /// The bytes of a read or an attribute; throws for any other answer.
+    var bytes: [UInt8] {
+        get throws {
+            guard case .bytes(let bytes) = self else { throw Unexpected(answer: self) }
+            return bytes
+        }
+    }
+}
+
+extension RecordedAnswer? {
+    var opened: OpenReply { get throws { try (self ?? .error(.timedOut)).opened } }
+    var bytes: [UInt8] { get throws { try (self ?? .error(.timedOut)).bytes } }
 }
 
 /// A notifier that records all notifications; there is no kernel.
@@ -297,13 +318,4 @@ final class RecordingNotifier: ChangeNotifier {
         }
         if !isHeld { completion?() }
     }
-}
-
-/// A thread-safe list of entries, in the order in which they were added.
-final class Journal<Entry: Sendable>: Sendable {
-    private let content = Mutex<[Entry]>([])
-
-    func append(_ entry: Entry) { content.withLock { $0.append(entry) } }
-
-    var entries: [Entry] { content.withLock { $0 } }
 }

@@ -19,7 +19,7 @@ extension OpeningTests {
         let id = try mounted.episode().id
         let open = mounted.open(node)
         let frame = try #require(try await daemon.wait(for: .open).first)
-        #expect(EpisodeID(payload: frame.payload) == id)
+        #expect(OpenRequest(payload: frame.payload)?.episode == id)
         #expect(open.answer == nil && mounted.notifier.messages.isEmpty)
 
         mounted.notifier.hold()
@@ -29,10 +29,7 @@ extension OpeningTests {
         #expect(mounted.notifier.messages == [.attributes(node)])
         #expect(open.answer == nil)
         mounted.notifier.letGo()
-        guard case .open(let answer) = try await open.answered() else {
-            Issue.record("not opened")
-            return
-        }
+        let answer = try await open.answered().opened
         #expect(answer.keepCache && !answer.directIO)
         #expect(mounted.attributes(node, handle: answer.handle)?.size == 400_000)
         #expect(mounted.readTail(node, answer.handle, 400_000, 10) == .bytes([]))
@@ -40,7 +37,7 @@ extension OpeningTests {
 
         mounted.release(node, answer.handle)
         let close = try #require(try await daemon.wait(for: .close).first)
-        #expect(EpisodeID(payload: close.payload) == id)
+        #expect(WireJSON.decode(EpisodeID.self, close.payload) == id)
     }
 
     @Test func aSizeIsPushedOnce() async throws {
@@ -133,25 +130,16 @@ extension OpeningTests {
         try await mounted.connect()
         let node = try node(mounted)
         grants.append(grant(total: nil))
-        guard case .open(let first) = try await mounted.open(node).answered() else {
-            Issue.record("not opened")
-            return
-        }
+        let first = try await mounted.open(node).answered().opened
         #expect(first.directIO && !first.keepCache)
         // While the file is open with direct I/O, other opens use direct I/O too, because all handles of a node must
         // have the same mode.
         grants.append(grant(total: 300_000))
-        guard case .open(let second) = try await mounted.open(node).answered() else {
-            Issue.record("not opened")
-            return
-        }
+        let second = try await mounted.open(node).answered().opened
         #expect(second.directIO && second.handle != first.handle)
         mounted.release(node, first.handle)
         mounted.release(node, second.handle)
-        guard case .open(let third) = try await mounted.open(node).answered() else {
-            Issue.record("not opened")
-            return
-        }
+        let third = try await mounted.open(node).answered().opened
         #expect(!third.directIO && third.keepCache)
         try await daemon.wait(for: .close, count: 2)
     }

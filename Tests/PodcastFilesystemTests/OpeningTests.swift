@@ -26,10 +26,7 @@ struct OpeningTests {
         try mounted.subscribe()
         try mounted.store(content, of: try mounted.episode())
         let node = try node(mounted)
-        guard case .open(let open)? = mounted.open(node).answer else {
-            Issue.record("not opened at once")
-            return
-        }
+        let open = try mounted.open(node).answer.opened
         #expect(open.keepCache && !open.directIO && open.noFlush)
         for (offset, size) in [(0, 131_072), (131_072, 131_072), (499_999, 1), (400_000, 131_072), (1, 17)] {
             let expected = content.bytes(in: offset..<min(offset + size, 500_000))
@@ -69,10 +66,7 @@ struct OpeningTests {
         try mounted.store(content, of: try mounted.episode())
         let daemon = try FakeDaemon(mounted.paths) { _, _ in }
         try await mounted.connect()
-        guard case .open(let open)? = mounted.open(try node(mounted)).answer else {
-            Issue.record("not opened at once")
-            return
-        }
+        let open = try mounted.open(try node(mounted)).answer.opened
         let id = try mounted.episode().id
         try await waitUntil(description: "the daemon is notified of the open") { daemon.opened == [id] }
         mounted.release(try node(mounted), open.handle)
@@ -83,10 +77,7 @@ struct OpeningTests {
         let mounted = try Mounted(script: "touch \"$0.started\"")
         try mounted.subscribe()
         try mounted.library.confirm(episode: try mounted.episode().id, size: 400_000, now: 1_700_000_001)
-        guard case .open(let open)? = mounted.open(try node(mounted)).answer else {
-            Issue.record("not opened at once")
-            return
-        }
+        let open = try mounted.open(try node(mounted)).answer.opened
         #expect(open.keepCache && !open.directIO)
         // A read beyond the end needs no bytes, so no daemon is started for it.
         #expect(mounted.readTail(try node(mounted), open.handle, 400_000, 10) == .bytes([]))

@@ -11,7 +11,9 @@ private final class Subject {
 
     func read(_ range: Range<Int64>, at now: Int64) -> Bool { reads.read(range, at: .milliseconds(now)) }
 
-    func waited(from start: Int64, to end: Int64) { reads.waited(from: .milliseconds(start), to: .milliseconds(end)) }
+    func beginWait(_ now: Int64) { reads.beginWait(at: .milliseconds(now)) }
+
+    func endWait(_ now: Int64) { reads.endWait(at: .milliseconds(now)) }
 }
 
 @Suite struct ProbeReadsTests {
@@ -58,23 +60,18 @@ private final class Subject {
         #expect(reads.read(0..<Self.page, at: 6_000))
     }
 
-    @Test func timeSpentWaitingForTheServerIsIgnored() {
+    @Test func timeSpentWaitingForTheServerIsIgnoredOnce() {
         let reads = Subject(openedAt: 0)
-        reads.waited(from: 0, to: 4_000)
-        reads.waited(from: 4_100, to: 8_000)
-        #expect(!reads.read(0..<Self.page, at: 12_000))
-        #expect(reads.read(0..<Self.page, at: 12_900))
-    }
-
-    @Test func overlappingWaitsCountOnce() {
-        let reads = Subject(openedAt: 0)
-        reads.waited(from: 100, to: 200)
-        reads.waited(from: 1_000, to: 2_000)
-        reads.waited(from: 1_500, to: 3_000)
-        reads.waited(from: 2_500, to: 4_500)
-        // This wait began before most of the others, and ends last.
-        reads.waited(from: 500, to: 5_000)
-        reads.waited(from: 500, to: 5_000)
+        reads.beginWait(100)
+        reads.endWait(200)
+        // These waits overlap, and the first one ends last.
+        reads.beginWait(500)
+        reads.beginWait(1_000)
+        reads.endWait(2_000)
+        #expect(!reads.read(0..<Self.page, at: 30_000))
+        reads.beginWait(2_500)
+        reads.endWait(4_500)
+        reads.endWait(5_000)
         // 4.6 seconds in all.
         #expect(!reads.read(0..<Self.page, at: 9_599))
         #expect(reads.read(0..<Self.page, at: 9_600))

@@ -74,10 +74,7 @@ struct ShowFileTests {
         let before = mounted.read(node, handle, 0, 4_096).answer
         try mounted.library.renameEpisode(id: try mounted.episode(1).id, to: "Renamed to something longer")
         #expect(mounted.read(node, handle, 0, 4_096).answer == before)
-        guard case .bytes(let bytes)? = before else {
-            Issue.record("not read")
-            return
-        }
+        let bytes = try before.bytes
         #expect(mounted.attributes(node, handle: handle)?.size == Int64(bytes.count))
         mounted.notifier.clear()
         let text = try await content("Show", "playlist.m3u8")
@@ -147,9 +144,7 @@ struct ShowFileTests {
         let frame = try #require(try await daemon.wait(for: .command).last)
         daemon.answer(frame, Failure(errorNumber: ENODATA, message: "the server answered 404"))
         let handle = try await opening.handle()
-        guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 10_000).answer else {
-            return #expect(Bool(false))
-        }
+        let bytes = try mounted.read(node, handle, 0, 10_000).answer.bytes
         #expect(String(decoding: bytes, as: UTF8.self).contains("In the notes"))
         #expect(mounted.fact(node, "user.podfs.error") == "the server answered 404")
     }

@@ -32,7 +32,7 @@ import Testing
             let bytes = (0..<Int.random(in: 0...60, using: &dice)).map { _ in
                 Bool.random(using: &dice) ? UInt8.random(in: .min ... .max, using: &dice) : 0xFF
             }
-            _ = (ReadRequest(payload: bytes), Grant(payload: bytes), Failure(payload: bytes))
+            _ = (ReadRequest(payload: bytes), Grant(payload: bytes))
             var decoder = FrameDecoder()
             bytes.withUnsafeBytes { decoder.append($0) }
             while let frame = try? decoder.next() { #expect(frame.payload.count <= bytes.count) }

@@ -29,30 +29,11 @@ import Transfers
         for grant in grants { #expect(Grant(payload: grant.payload) == grant) }
     }
 
-    @Test func referencesAreReadBack() {
-        #expect(EpisodeID(payload: EpisodeID(-3).payload) == -3)
-    }
-
-    @Test func failuresAreReadBack() {
-        let failures = [
-            Failure(message: ""), Failure(kind: .usage, errorNumber: 22, message: "no such show: “x”\u{0}"),
-            Failure(kind: .refused, errorNumber: -1, message: "no"),
-        ]
-        for failure in failures {
-            #expect(Failure(payload: failure.payload) == failure)
-            #expect(failure.description == failure.message)
-        }
-    }
-
     @Test func anyShorterPayloadIsRefused() {
         let read = ReadRequest(episode: 1, generation: 1, range: 0..<9).payload
         for count in 0..<read.count { #expect(ReadRequest(payload: Array(read.prefix(count))) == nil) }
         let grant = Grant(generation: 1, total: 9, file: "name", present: present(0..<4, 6..<9)).payload
         for count in 0..<grant.count { #expect(Grant(payload: Array(grant.prefix(count))) == nil) }
-        let failure = Failure(message: "broken").payload
-        for count in 0..<failure.count { #expect(Failure(payload: Array(failure.prefix(count))) == nil) }
-        let reference = EpisodeID(1).payload
-        for count in 0..<reference.count { #expect(EpisodeID(payload: Array(reference.prefix(count))) == nil) }
     }
 
     @Test func invalidRangesAreRejected() {
@@ -74,60 +55,9 @@ import Transfers
         for index in start..<start + 4 { grant[index] = 0xFF }
         #expect(Grant(payload: grant) == nil)
     }
-
-    @Test func anUnknownKindOfFailureIsRefused() {
-        var failure = Failure(message: "broken").payload
-        failure[0] = 2
-        #expect(Failure(payload: failure) == nil)
-    }
 }
 
 @Suite struct JSONMessageTests {
-    private func roundTrip<Value: Codable & Equatable>(_ value: Value) -> Bool {
-        WireJSON.decode(Value.self, WireJSON.encode(value)) == value
-    }
-
-    @Test func greetingsAreReadBack() {
-        #expect(
-            roundTrip(
-                Hello(protocolVersion: 1, schema: 3, library: "/a/ü", cache: "/b", role: .mount, pid: 9)))
-        #expect(
-            roundTrip(
-                Welcome(protocolVersion: 1, schema: 3, library: "/a", cache: "/b", version: "0.1", pid: 9)))
-    }
-
-    @Test func commandsAreReadBack() {
-        let commands: [Command] =
-            [
-                .subscribe(url: "https://example.org/feed?a=1&b=\"2\"", name: nil), .subscribe(url: "x", name: "Ä / b"),
-                .unsubscribe(podcast: 1), .refresh(podcasts: []), .refresh(podcasts: [1, ShowID(.max)]),
-                .rename(podcast: nil, episode: 4, name: "new"), .rename(podcast: 4, episode: nil, name: "new"),
-                .inspect(url: "file:///x"), .tasks, .setPlayed(episode: 1, true),
-                .setPosition(episode: 1, seconds: 0.1),
-                .watch, .leave, .search(term: "ä b", limit: 5), .searchFolder(term: "ä / b"), .fetchShow(podcast: 7),
-            ] + TaskAction.allCases.map { .act($0, episodes: [1, 2]) }
-        for command in commands { #expect(roundTrip(command), "\(command)") }
-    }
-
-    @Test func repliesAreReadBack() {
-        let task = TaskInfo(
-            id: 1, kind: .artwork, path: "Show/Episode.mp3", episode: 3, state: .running, received: 1, expected: nil,
-            rate: 0.5, error: nil, started: 1_700_000_000)
-        let replies: [Reply] = [
-            .done, .subscribed(name: "Show", episodes: 3, skipped: 1), .tasks([task]), .tasks([]), .text("a\nb"),
-            .refreshed([RefreshResult(name: "a", added: 1), RefreshResult(name: "b", added: 0, error: "no")]),
-            .acted(count: 2, problems: ["x: y"]), .found([], problems: ["x: no"]),
-            .found(
-                [
-                    FoundShow(title: "a", url: "b"),
-                    FoundShow(
-                        title: "a", author: "b", url: "c", artwork: "d", episodes: 1, link: "e", subscribed: "f"),
-                ], problems: []),
-            .foundFolders([FoundFolder(podcast: 5, name: "Ä")]), .foundFolders([]),
-        ]
-        for reply in replies { #expect(roundTrip(reply), "\(reply)") }
-    }
-
     /// `podfs events --json` and `.status.json` contain these words.
     @Test func statesAndKindsOfTasksAreWords() throws {
         #expect(
@@ -151,30 +81,6 @@ import Transfers
         for known in ["running", "download"] {
             let other = event.replacing("\"\(known)\"", with: "\"\(word)\"")
             #expect(other != event && WireJSON.decode(Event.self, Array(other.utf8)) == nil)
-        }
-    }
-
-    @Test func eventsAreReadBack() {
-        for body in [.idle, .episode(4, formerName: "Old.mp3"), .show(5, name: "New", formerName: "Old")]
-            as [Event.Body]
-        {
-            #expect(roundTrip(Event(sequence: 1, time: 2, body)))
-        }
-        var report = TaskInfo(id: 1, state: .running)
-        report.kind = .upload
-        report.episode = 2
-        report.show = 3
-        report.generation = 4
-        report.path = "Show/Episode"
-        report.received = 5
-        report.expected = 6
-        report.rate = 7.5
-        report.ranges = "0-4"
-        report.session = "podfs"
-        report.error = "none"
-        report.waitsForSpace = true
-        for body in [.progress(report), .state(report), .completed(report), .failed(report)] as [Event.Body] {
-            #expect(roundTrip(Event(sequence: .max, time: 1_700_000_000, body)))
         }
     }
 

@@ -206,7 +206,7 @@ import Transfers
         try await daemon.download(1, with: client)
         let id = try daemon.episode(1).id
         #expect(try daemon.episode(1).lastOpened == nil)
-        client.connection.post(.opened, id.payload)
+        client.connection.post(.opened, WireJSON.encode(id))
         try await waitUntil(description: "the open is recorded") { try daemon.episode(1).lastOpened != nil }
     }
 }

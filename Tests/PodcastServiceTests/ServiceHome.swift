@@ -223,7 +223,7 @@ struct ServiceClient: Sendable {
         return try #require(Grant(payload: frame.payload))
     }
 
-    func close(_ episode: EpisodeID) { connection.post(.close, episode.payload) }
+    func close(_ episode: EpisodeID) { connection.post(.close, WireJSON.encode(episode)) }
 
     func read(_ episode: EpisodeID, _ range: Range<Int64>, generation: Int = 1) async throws -> Grant {
         let request = ReadRequest(episode: episode, generation: generation, range: range)

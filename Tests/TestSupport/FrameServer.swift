@@ -47,7 +47,7 @@ package final class FrameServer: Sendable {
         }
 
         package func answer(_ frame: Frame, _ failure: Failure) {
-            send(Frame(kind: .failure, number: frame.number, payload: failure.payload))
+            send(Frame(kind: .failure, number: frame.number, payload: WireJSON.encode(failure)))
         }
 
         package func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }

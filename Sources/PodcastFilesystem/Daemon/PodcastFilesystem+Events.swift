@@ -29,15 +29,9 @@ extension PodcastFilesystem {
             let show = place.podcast
             invalidate(place, isRenamed: event.kind == .library)
             if case .episode(_, let formerName) = event.body {
-                send(
-                    state.withLock { state in
-                        if let formerName {
-                            let number = NodeNumber(kind: .episode, generation: place.generation, row: place.id)
-                            state.kernel.renamed(number, from: formerName, of: show)
-                        }
-                        return (formerName.map { state.kernel.removed($0, from: show) } ?? [])
-                            + state.kernel.generatedFiles(of: show)
-                    })
+                let files = state.withLock { $0.kernel.generatedFiles(of: show) }
+                let names = formerName.map { name in state.withLock { $0.kernel.removed(name, from: show) } } ?? []
+                send(names + files)
             }
             // A show's page shows which episodes are cached.
             if changesPages { send([.page(of: show)]) }

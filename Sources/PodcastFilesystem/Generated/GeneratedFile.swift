@@ -1,8 +1,10 @@
 internal import Fuse
+internal import Glibc
 internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import SystemPackage
+internal import Transfers
 
 /// The content of a generated file and its times. Rendered when the file is accessed, never for a listing.
 struct Rendering {
@@ -48,77 +50,87 @@ extension PodcastFilesystem {
     }
 }
 
-// MARK: A show's files
+/// The content of a generated file when it was opened: bytes in memory, optionally followed by a file on disk from an
+/// offset to its end, or by empty lines.
+///
+/// The file on disk is only replaced, never modified, so the descriptor refers to the opened version.
+final class GeneratedContent: Sendable {
+    /// The file on disk, which stays open as long as a content refers to it.
+    private final class Tail: Sendable {
+        let descriptor: FileDescriptor
 
-/// A file generated from all episodes of a show. Its size follows from the show's totals, and empty lines at its end
-/// fill it to that size. So neither stat(2) nor the listing of the folder renders it.
-protocol FilledFile: GeneratedFile {
-    static func size(of show: ShowTotals) -> Int
+        init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }
 
-    /// Returns the mtime.
-    static func modified(of show: ShowTotals) -> Int64
-
-    /// Renders the content, which should not exceed `size(of: totals)`; `nil` if the show does not exist.
-    func bytes(_ totals: ShowTotals) throws -> [UInt8]?
-}
-
-extension FilledFile {
-    func facts(open: OpenFile?) throws -> NodeFacts? {
-        guard var facts = try mount.library.totals(of: node.show).map(facts) else { return nil }
-        if let size = open?.content?.size { facts.size = size }
-        return facts
+        deinit { try? descriptor.close() }
     }
 
-    func facts(_ totals: ShowTotals) -> NodeFacts {
-        NodeFacts(
-            node, size: Int64(Self.size(of: totals)), modified: Self.modified(of: totals), changed: totals.changed)
+    private let head: [UInt8]
+    private let tail: Tail?
+    /// The number of bytes skipped at the start of the file on disk.
+    private let skipped: Int64
+    /// The total size in bytes.
+    let size: Int64
+
+    private init(head: [UInt8], tail: Tail?, skipped: Int64, size: Int64) {
+        self.head = head
+        self.tail = tail
+        self.skipped = skipped
+        self.size = size
     }
 
-    func render() throws -> Rendering? {
-        guard let totals = try mount.library.totals(of: node.show), let bytes = try bytes(totals) else { return nil }
-        return Rendering(
-            content: GeneratedContent(bytes, filledTo: Self.size(of: totals)), modified: Self.modified(of: totals),
-            changed: totals.changed)
+    /// - Parameter minimum: The size in bytes to which empty lines fill the content, if it is shorter.
+    convenience init(_ bytes: [UInt8], filledTo minimum: Int = 0) {
+        self.init(head: bytes, tail: nil, skipped: 0, size: Int64(max(bytes.count, minimum)))
     }
-}
 
-/// The episodes of a show as a playlist.
-struct PlaylistFile: FilledFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
-
-    static func size(of show: ShowTotals) -> Int { Playlist.size(tracks: show.episodes, text: show.bytes) }
-
-    /// A download or progress in an episode does not change the list.
-    static func modified(of show: ShowTotals) -> Int64 { show.newest }
-
-    func bytes(_ totals: ShowTotals) throws -> [UInt8]? {
-        guard let show = try mount.library.podcast(id: node.show) else { return nil }
-        return Playlist(
-            title: show.title, tracks: try mount.library.tracks(of: show.id), isSerial: show.type == "serial"
-        ).bytes
+    /// Returns `bytes` followed by this content.
+    func preceded(by bytes: [UInt8]) -> GeneratedContent {
+        GeneratedContent(head: bytes + head, tail: tail, skipped: skipped, size: Int64(bytes.count) + size)
     }
-}
 
-// MARK: An episode's files
-
-/// An episode's show notes as a sanitized page.
-struct NotesFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
-
-    var form: NodeForm { Sidecar.form }
-
-    func render() throws -> Rendering? {
-        guard let episode = try mount.library.episode(id: node.episode), let notes = episode.notes, !notes.isEmpty,
-            let show = try mount.library.podcast(id: episode.podcast)
+    /// Returns `head` followed by the file at `path` from offset `skipping` on; `nil` if there is no such regular file,
+    /// or it has fewer than `skipping` bytes.
+    static func file(_ path: FilePath, head: [UInt8] = [], skipping: Int64 = 0) -> GeneratedContent? {
+        guard
+            let descriptor = try? FileDescriptor.open(
+                path, .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])
         else { return nil }
-        let page = NotesPage(episode, notes: notes, show: show)
-        return Rendering(content: GeneratedContent(page.bytes), modified: episode.modified, changed: episode.changed)
+        let tail = Tail(descriptor)
+        var status = stat()
+        guard fstat(descriptor.rawValue, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            Int64(status.st_size) >= skipping
+        else { return nil }
+        return GeneratedContent(
+            head: head, tail: tail, skipped: skipping, size: Int64(head.count) + Int64(status.st_size) - skipping)
     }
-}
 
-extension Episode {
-    /// The publication time; an undated episode counts as published when it was first seen.
-    var modified: Int64 { published ?? firstSeen }
+    /// Fills the buffer with the bytes from `offset` on, and returns their number. The whole range must be within
+    /// `size`.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+        var count = 0
+        if offset < head.count {
+            let start = Int(offset)
+            let part = head[start..<min(head.count, start + buffer.count)]
+            buffer.copyBytes(from: part)
+            count = part.count
+        }
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+        if let tail {
+            let fileOffset = offset + Int64(count - head.count) + skipped
+            // The file cannot have become shorter.
+            guard try tail.descriptor.readFully(into: rest, at: fileOffset) == rest.count else { throw .ioError }
+        } else {
+            rest.initializeMemory(as: UInt8.self, repeating: UInt8(ascii: "\n"))
+        }
+        return buffer.count
+    }
+
+    /// All bytes.
+    var bytes: [UInt8] {
+        get throws {
+            try [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
+                count = try read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+            }
+        }
+    }
 }

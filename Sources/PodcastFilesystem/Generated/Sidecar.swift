@@ -1,5 +1,8 @@
 internal import Fuse
 internal import PodcastLibrary
+internal import PodcastPages
+internal import PodcastProtocol
+internal import SystemPackage
 internal import Transfers
 
 /// A kind of file or folder that belongs to an episode, in the show's folder or a subfolder of it.
@@ -81,4 +84,125 @@ struct SidecarFolder: NodeBehaviour {
     }
 
     var isListingCacheable: Bool { true }
+}
+
+/// An episode's show notes as a sanitized page.
+struct NotesFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { Sidecar.form }
+
+    func render() throws -> Rendering? {
+        guard let episode = try mount.library.episode(id: node.episode), let notes = episode.notes, !notes.isEmpty,
+            let show = try mount.library.podcast(id: episode.podcast)
+        else { return nil }
+        let page = NotesPage(episode, notes: notes, show: show)
+        return Rendering(content: GeneratedContent(page.bytes), modified: episode.modified, changed: episode.changed)
+    }
+}
+
+extension Episode {
+    /// The publication time; an undated episode counts as published when it was first seen.
+    var modified: Int64 { published ?? firstSeen }
+}
+
+/// An episode's chapters, from the first source that has any: the file to which the feed refers (`podcast:chapters`),
+/// the feed itself, times in the notes, or the media file, in which the daemon looks for them once it is completely
+/// cached.
+struct ChaptersFile: GeneratedFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { Sidecar.form }
+
+    func render() throws -> Rendering? {
+        guard let episode = try mount.library.episode(id: node.episode) else { return nil }
+        let extras = try mount.library.extras(of: episode.id)
+        if extras.chaptersURL != nil {
+            let asset = mount.rendering(.chapters, node.row, modified: episode.modified, changed: episode.changed)
+            if asset.content.size > 0 || extras.chapters.isEmpty { return asset }
+        }
+        return content(episode, extras).map {
+            Rendering(content: $0, modified: episode.modified, changed: episode.changed)
+        }
+    }
+
+    func opening(by caller: Caller, flags: Int32) throws -> Opening {
+        if try mount.library.extras(of: node.episode).chaptersURL != nil {
+            return try mount.openingOfAsset(.chapters, .direct, by: caller)
+        }
+        guard let rendering = try render() else { throw Errno.staleNFSFileHandle }
+        return .open(OpenFile(number: node, content: rendering.content), .direct)
+    }
+
+    /// Returns the chapters from the sources other than the file to which the feed refers, for the case that this file
+    /// cannot be fetched; `nil` if these sources have no chapters.
+    func contentWithoutServer() throws -> GeneratedContent? {
+        guard let episode = try mount.library.episode(id: node.episode) else { return nil }
+        return content(episode, try mount.library.extras(of: episode.id))
+    }
+
+    func extendedAttributes() throws -> [(String, String)] { mount.assetFailures.attributes(of: node) }
+
+    private func content(_ episode: Episode, _ extras: EpisodeExtras) -> GeneratedContent? {
+        guard !extras.chapters.isEmpty else { return nil }
+        let list = ChapterList(extras.chapters, title: episode.title, duration: episode.duration)
+        return GeneratedContent(list.bytes)
+    }
+}
+
+/// The folder of one episode in a show's `.alternates`. It contains a file for each further encoding of the episode
+/// that the feed offers.
+///
+/// Each file is a node like that of an episode, with a row of its own in the library.
+struct AlternatesFolder: NodeBehaviour {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    var form: NodeForm { Sidecar.folderForm }
+
+    var parent: NodeNumber {
+        guard let entry = try? mount.library.entry(id: node.episode) else { return .root }
+        return NodeNumber(kind: .alternates, row: entry.podcast)
+    }
+
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        guard let entry = try mount.library.entry(id: node.episode), entry.sidecars.contains(.alternates) else {
+            return nil
+        }
+        return NodeFacts(folder: node, modified: entry.modified, changed: entry.changed)
+    }
+
+    func find(_ name: String) throws -> Entry? {
+        try mount.library.alternate(of: node.episode, named: name).map { mount.entry(mount.facts(of: $0)) }
+    }
+
+    func items() throws -> [FolderSnapshot.Item]? {
+        guard try facts(open: nil) != nil else { return nil }
+        return try mount.library.alternates(of: node.episode).map {
+            FolderSnapshot.Item(name: $0.fileName, facts: mount.facts(of: $0))
+        }
+    }
+}
+
+extension EpisodeFile {
+    /// Returns the extended attributes about alternates. An episode has the number of its alternates, and an alternate
+    /// has the properties by which a person chooses one.
+    func alternateAttributes(of episode: Episode) throws -> [(String, String)] {
+        var values = AttributeList()
+        guard episode.isAlternate else {
+            let count = episode.sidecars.contains(.alternates) ? try mount.library.alternates(of: episode.id).count : 0
+            values.add("user.podfs.alternates", count > 0 ? count : nil)
+            return values.items
+        }
+        guard let alternate = try mount.library.alternate(id: episode.id) else { return [] }
+        values.add("user.podfs.alternate.of", alternate.episode)
+        values.add("user.podfs.alternate.title", alternate.title)
+        values.add("user.podfs.alternate.bit_rate", alternate.bitRate.map(Self.decimal))
+        values.add("user.podfs.alternate.height", alternate.height)
+        values.add("user.podfs.alternate.language", alternate.language)
+        values.add("user.podfs.alternate.codecs", alternate.codecs)
+        return values.items
+    }
 }

@@ -8,11 +8,12 @@ internal import Fuse
 /// another mode is allowed, since the kernel resets a node's mode before it sends that release.
 ///
 /// Pure: the caller acts on the results.
-enum HandleMode: Sendable, Equatable {
-    /// No handle is open. The functions `open(_:)` and `opened(with:)` set the case `open(_:handles:)`.
-    case closed
-    /// Handles are open, all in the same I/O mode. `close()` of the last handle sets the case `closed`.
-    case open(IOMode, handles: Int)
+struct HandleMode: Sendable, Equatable {
+    /// The number of open handles, all in the same I/O mode.
+    private var handles = 0
+    private var mode = IOMode.cached
+
+    var isOpen: Bool { handles > 0 }
 
     /// The preferred mode of a handle to be opened.
     enum Preference: Sendable {
@@ -34,31 +35,26 @@ enum HandleMode: Sendable, Equatable {
 
     /// Counts a handle.
     ///
-    /// - Returns: The mode; `nil` if a backing file has to be registered first. The handle is then not counted yet, and
-    ///   `opened(with:)` must be the next call.
-    mutating func open(_ preference: Preference) -> IOMode? {
-        switch (self, preference) {
-        case (.open(let mode, let handles), _): return count(handles + 1, mode)
-        case (.closed, .cached): return count(1, .cached)
-        case (.closed, .direct): return count(1, .direct)
-        case (.closed, .passthrough): return nil
+    /// - Parameter register: Registers a backing file for passthrough. Called for the first handle only.
+    /// - Returns: The handle's mode.
+    mutating func open(_ preference: Preference, register: () -> BackingID?) -> IOMode {
+        if handles == 0 {
+            switch preference {
+            case .cached: mode = .cached
+            case .direct: mode = .direct
+            case .passthrough: mode = register().map { .passthrough(backing: $0) } ?? .cached
+            }
         }
-    }
-
-    /// Counts the handle for which `open` returned `nil`. If `backing` is `nil`, its mode is `cached`.
-    mutating func opened(with backing: BackingID?) -> IOMode {
-        guard case .closed = self else { preconditionFailure("no open is waiting for a backing file") }
-        return count(1, backing.map { .passthrough(backing: $0) } ?? .cached)
-    }
-
-    private mutating func count(_ handles: Int, _ mode: IOMode) -> IOMode {
-        self = .open(mode, handles: handles)
+        handles += 1
         return mode
     }
 
     /// Removes a handle that was closed, or whose open reply was rejected.
     mutating func close() {
-        guard case .open(let mode, let handles) = self else { preconditionFailure("closed more often than opened") }
-        self = handles > 1 ? .open(mode, handles: handles - 1) : .closed
+        precondition(handles > 0, "closed more often than opened")
+        handles -= 1
     }
+
+    /// Whether handles are open that bypass the page cache.
+    var isDirect: Bool { handles > 0 && mode == .direct }
 }

@@ -21,7 +21,6 @@ struct KernelCache: Sendable {
     /// The names looked up in `.find`.
     var findTerms = SearchTerms<EpisodeID>()
     var views = ViewRecords()
-    private var formerNames = FormerNames()
     private var nodes: [NodeNumber: Node] = [:]
     /// The nodes whose attributes the kernel must not cache. To *push* a size is to invalidate the node's attributes,
     /// so that the kernel requests them, with the size. From then on the node is in this set, until none of its handles
@@ -35,7 +34,7 @@ struct KernelCache: Sendable {
 
     /// A node that is open, or whose size was pushed.
     private struct Node {
-        var mode = HandleMode.closed
+        var mode = HandleMode()
         /// The size last pushed to the kernel. Opens push the size because reads end at the size that the kernel has
         /// cached, which may be the feed's guess from an earlier lookup.
         var size: Int64?
@@ -137,17 +136,13 @@ struct KernelCache: Sendable {
 
     // MARK: Handles
 
-    /// Counts a handle; call before the open is answered.
+    /// Counts a handle, and returns its mode; call before the open is answered.
     ///
-    /// - Returns: The mode of the handle; `nil` if a backing file is needed, and `opened(_:backing:)` has to be called
-    ///   next.
-    mutating func open(_ number: NodeNumber, _ preference: HandleMode.Preference) -> HandleMode.IOMode? {
-        nodes[number, default: Node()].mode.open(preference)
-    }
-
-    /// Completes an `open` that needed a backing file, in the same critical section.
-    mutating func opened(_ number: NodeNumber, backing: BackingID?) -> HandleMode.IOMode {
-        nodes[number, default: Node()].mode.opened(with: backing)
+    /// - Parameter register: See `HandleMode.open`.
+    mutating func open(
+        _ number: NodeNumber, _ preference: HandleMode.Preference, register: () -> BackingID? = { nil }
+    ) -> HandleMode.IOMode {
+        nodes[number, default: Node()].mode.open(preference, register: register)
     }
 
     /// Removes a handle that was closed, or whose open reply was rejected.
@@ -164,7 +159,7 @@ struct KernelCache: Sendable {
     ///
     /// - Returns: Whether the kernel may cache the attributes from now on.
     private mutating func removeIfUnused(_ number: NodeNumber) -> Bool {
-        guard var node = nodes[number], node.mode == .closed, !node.isPushing, node.answering == 0 else { return false }
+        guard var node = nodes[number], !node.mode.isOpen, !node.isPushing, node.answering == 0 else { return false }
         node.refusedTail = nil
         let isCachedNow = uncached.remove(number) != nil
         // No attributes were sent after the push while a handle was open, so the kernel may still have an earlier size.
@@ -173,11 +168,11 @@ struct KernelCache: Sendable {
         return isCachedNow
     }
 
-    func isOpen(_ number: NodeNumber) -> Bool { (nodes[number]?.mode ?? .closed) != .closed }
+    func isOpen(_ number: NodeNumber) -> Bool { nodes[number]?.mode.isOpen ?? false }
 
     /// Whether the handles of a node bypass the page cache.
     func isDirect(_ number: NodeNumber) -> Bool {
-        if case .open(.direct, _)? = nodes[number]?.mode { true } else { false }
+        nodes[number]?.mode.isDirect ?? false
     }
 
     /// Sets the access time. Call before `open` counts a handle, or after `close` removes one.
@@ -214,7 +209,7 @@ struct KernelCache: Sendable {
         directories.forget(number)
         // The size that the kernel had is forgotten with the node. If the kernel still knows the node, the next open
         // pushes the size once more.
-        if let node = nodes[number], node.mode == .closed, !node.isPushing, node.answering == 0 { nodes[number] = nil }
+        if let node = nodes[number], !node.mode.isOpen, !node.isPushing, node.answering == 0 { nodes[number] = nil }
         forgetTerm(number, lookups: lookups)
         if number.kind == .view { views.forget(number.view) }
     }
@@ -295,18 +290,6 @@ extension KernelCache {
         [NodeNumber(kind: .show, row: show)] + terms.folders(of: show)
     }
 
-    /// Records the former name of an episode, if it is open.
-    mutating func renamed(_ number: NodeNumber, from name: String, of show: ShowID) {
-        guard isOpen(number) else { return }
-        let nodes = nodes
-        formerNames.add(name, of: show, node: number) { (nodes[$0]?.mode ?? .closed) != .closed }
-    }
-
-    /// Returns the open episode that had this name; `nil` if there is none.
-    func openNode(formerly name: String, of show: ShowID) -> NodeNumber? {
-        formerNames.node(named: name, of: show).flatMap { isOpen($0) ? $0 : nil }
-    }
-
     /// Records that names may have changed in any folder, so that an open directory stream returns the new ones after
     /// rewinddir(3). Returns the invalidations of cached listings.
     mutating func namesChanged() -> [Invalidation] { directories.change().map { .data($0) } }
@@ -383,28 +366,5 @@ struct AccessTimes: Sendable {
         pruned = now
         times = times.filter { $0.value + Self.libraryDelay > now }
         reported = reported.filter { $0.value == now }
-    }
-}
-
-/// The former names of renamed episodes. A lookup of such a name finds the episode as long as it is open, since a
-/// player may reopen the path that it is playing.
-struct FormerNames: Sendable {
-    private struct Key: Sendable, Hashable {
-        var show: ShowID
-        /// The name's bytes, because the kernel compares names byte by byte.
-        var name: [UInt8]
-    }
-
-    /// The number of names from which on `add` removes the names of closed episodes.
-    private static let capacity = 1_024
-
-    private var nodes: [Key: NodeNumber] = [:]
-
-    /// Returns the node that had this name; `nil` if there is none.
-    func node(named name: String, of show: ShowID) -> NodeNumber? { nodes[Key(show: show, name: Array(name.utf8))] }
-
-    mutating func add(_ name: String, of show: ShowID, node: NodeNumber, isOpen: (NodeNumber) -> Bool) {
-        if nodes.count >= Self.capacity { nodes = nodes.filter { isOpen($0.value) } }
-        nodes[Key(show: show, name: Array(name.utf8))] = node
     }
 }

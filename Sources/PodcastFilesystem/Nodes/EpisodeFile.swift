@@ -105,16 +105,9 @@ struct EpisodeFile: NodeBehaviour {
 }
 
 extension PodcastFilesystem {
-    /// Looks up an episode by its name in a show's folder. A former name finds it while the episode is open. Returns
-    /// `nil` if there is none.
+    /// Looks up an episode by its name in a show's folder; `nil` if there is none.
     func findEpisode(_ name: String, of show: ShowID, entryTimeout: Double? = nil) throws -> Entry? {
-        guard let found = try library.entry(of: show, named: name) else {
-            guard let number = state.withLock({ $0.kernel.openNode(formerly: name, of: show) }),
-                let entry = try library.entry(id: number.episode), NodeNumber(entry) == number
-            else { return nil }
-            return self.entry(facts(of: entry), entryTimeout: 0)
-        }
-        return self.entry(facts(of: found), entryTimeout: entryTimeout)
+        try library.entry(of: show, named: name).map { entry(facts(of: $0), entryTimeout: entryTimeout) }
     }
 
     /// Returns an episode's attributes, from its library row and its download task, if it has one.

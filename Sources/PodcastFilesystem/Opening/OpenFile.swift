@@ -124,10 +124,11 @@ struct ProbeReads: Sendable, Equatable {
     static let reach: Int64 = 256 * 1024
 
     private let opened: Instant
-    /// The times during which at least one read has waited for the server: disjoint, in ascending order.
-    private var waits: [Range<Instant>] = []
-    /// The total of `waits`.
+    /// The time during which at least one read has waited for the server, before `waitingSince`.
     private var waited = Duration.zero
+    /// The number of reads that wait for the server, and since when at least one does.
+    private var waiting = 0
+    private var waitingSince = Instant.start
     /// The end of the current sequence, and the number of bytes read in it.
     private var end: Int64 = 0
     private var count: Int64 = 0
@@ -146,21 +147,20 @@ struct ProbeReads: Sendable, Equatable {
             count = Int64(range.count)
             end = range.upperBound
         }
+        let waited = waited + (waiting > 0 ? now - waitingSince : .zero)
         return count >= Self.sequence || now - opened - waited >= Self.duration
     }
 
-    /// Records that a read has waited for the server. Call at the end of each wait. The kernel sends reads
-    /// concurrently, so waits may overlap; the common time is counted once.
-    mutating func waited(from start: Instant, to end: Instant) {
-        guard start < end else { return }
-        var wait = start..<end
-        while let last = waits.last, last.upperBound >= wait.lowerBound {
-            wait = min(wait.lowerBound, last.lowerBound)..<max(wait.upperBound, last.upperBound)
-            waited -= last.upperBound - last.lowerBound
-            waits.removeLast()
-        }
-        waits.append(wait)
-        waited += wait.upperBound - wait.lowerBound
+    /// Records that a read begins to wait for the server. The kernel sends reads concurrently, so waits may overlap;
+    /// the common time is counted once. A read whose caller is interrupted waits until the file is closed.
+    mutating func beginWait(at now: Instant) {
+        if waiting == 0 { waitingSince = now }
+        waiting += 1
+    }
+
+    mutating func endWait(at now: Instant) {
+        waiting -= 1
+        if waiting == 0 { waited += now - waitingSince }
     }
 }
 
@@ -176,17 +176,11 @@ struct OpenFiles: Sendable {
         var backed: BackedFile?
     }
 
-    /// The number of `names` at which the names of closed nodes are dropped.
-    private static let capacity = 4_096
-
     private var files: [FileHandle: OpenFile] = [:]
     var folders: [FileHandle: OpenFolder] = [:]
     private var lastHandle: UInt64 = 0
     /// The shared cache file of each open node.
     var nodes: [NodeNumber: Node] = [:]
-    /// The last known name of each node's cache file. An open uses it if the library has no name yet: the library
-    /// records a new file only a moment after its first read.
-    private var names: [NodeNumber: String] = [:]
     /// The completions of the opens that wait for the invalidation of a node's attributes.
     var pendingOpens: [NodeNumber: [@Sendable (_ isInvalidated: Bool) -> Void]] = [:]
 
@@ -215,13 +209,6 @@ struct OpenFiles: Sendable {
             return
         }
         nodes[file.number]?.leased = leased
-        if names.count >= Self.capacity { names = names.filter { nodes[$0.key] != nil } }
-        names[file.number] = leased.name
-    }
-
-    /// Returns the leased cache file of a node, and the last known name of its cache file.
-    func leasedFile(of number: NodeNumber) -> (file: LeasedFile?, name: String?) {
-        (nodes[number]?.leased, names[number])
     }
 
     mutating func add(_ folder: FolderSnapshot) -> FileHandle {

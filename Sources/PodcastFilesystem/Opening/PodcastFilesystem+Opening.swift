@@ -76,9 +76,10 @@ extension PodcastFilesystem {
     /// from pages that it cached for other handles, and then no read arrives here. The ranges that the file contains
     /// are not loaded yet, because the daemon's response to the first read that arrives here lists them.
     func partialMedia(_ number: NodeNumber, _ name: String?, total: Int64?) -> OpenFile.Media {
-        let (leased, lastName) = state.withLock { $0.files.leasedFile(of: number) }
-        if let leased { return OpenFile.Media(reader: leased.reader, file: leased.name, total: total) }
-        guard let name = name ?? lastName, let reader = try? MediaReader(name: name, in: options.cache) else {
+        if let leased = state.withLock({ $0.files.nodes[number]?.leased }) {
+            return OpenFile.Media(reader: leased.reader, file: leased.name, total: total)
+        }
+        guard let name, let reader = try? MediaReader(name: name, in: options.cache) else {
             return OpenFile.Media(total: total)
         }
         return OpenFile.Media(reader: reader, file: name, total: total)
@@ -138,7 +139,7 @@ extension PodcastFilesystem {
     ) {
         let generation = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)
         guard generation == number else {
-            link.post(.close, number.episode.payload)
+            link.post(.close, WireJSON.encode(number.episode))
             invalidateName(ofEpisode: number.episode)
             waiting.take()?.reply(error: .staleNFSFileHandle)
             return
@@ -173,7 +174,7 @@ extension PodcastFilesystem {
         // During an unmount, invalidations no longer reach the kernel. The size that it has cached may therefore be
         // outdated, and reads would end at that size.
         if parked.isStopped {
-            if file.isCounted { link.post(.close, file.number.episode.payload) }
+            if file.isCounted { link.post(.close, WireJSON.encode(file.number.episode)) }
             request.reply(error: .operationNotSupportedByDevice)
             return
         }
@@ -182,7 +183,7 @@ extension PodcastFilesystem {
         reportOpen(of: file)
         // The daemon evicts the least recently opened episode first. It already knows of the opens to which it has
         // responded.
-        if added.notifiesDaemon { link.post(.opened, file.number.episode.payload) }
+        if added.notifiesDaemon { link.post(.opened, WireJSON.encode(file.number.episode)) }
         // The attributes are invalidated before the reply, and only if no other handle is open. If another handle is
         // open, the kernel may be waiting for the size, and it would discard the attributes in a reply that arrives
         // after the invalidation.
@@ -220,17 +221,17 @@ extension PodcastFilesystem {
             file.isEpisode && !file.isCounted && file.media.withLock { $0.probing == nil }
             && state.kernel.accessTimes.report(openOf: number.episode, at: now)
         let needsInvalidation = state.kernel.access(number, at: now)
-        var mode = state.kernel.open(number, preference)
         let handle = state.files.add(file)
-        if mode == nil {
-            // The backing file is registered in the same critical section in which the handle is added, so that no
-            // concurrent open chooses another mode or registers another backing file.
-            let backed = BackedFile(file, kernelLink.withLock { $0?.backings })
-            state.files.nodes[number]?.backed = backed
-            mode = state.kernel.opened(number, backing: backed?.backing.id)
+        // The backing file is registered in the same critical section in which the handle is added, so that no
+        // concurrent open chooses another mode or registers another backing file.
+        var backed: BackedFile?
+        let mode = state.kernel.open(number, preference) {
+            backed = BackedFile(file, kernelLink.withLock { $0?.backings })
+            return backed?.backing.id
         }
+        if backed != nil { state.files.nodes[number]?.backed = backed }
         return AddedHandle(
-            handle: handle, mode: mode ?? .cached, needsInvalidation: needsInvalidation, notifiesDaemon: notifiesDaemon)
+            handle: handle, mode: mode, needsInvalidation: needsInvalidation, notifiesDaemon: notifiesDaemon)
     }
 
     private func reply(_ request: consuming Request, _ file: OpenFile, _ added: AddedHandle) {
@@ -288,7 +289,7 @@ extension PodcastFilesystem {
     func notifyClose(of file: OpenFile) {
         // The lease is released first, because the daemon may remove the file once it has been notified of the close.
         file.media.withLock { $0.reader = nil }
-        link.post(.close, file.number.episode.payload)
+        link.post(.close, WireJSON.encode(file.number.episode))
     }
 }
 

@@ -42,11 +42,10 @@ extension PodcastFilesystem {
         }
     }
 
-    /// Returns the episode that an open(2) of `name` would find. The name may also be a former name of an open episode,
-    /// or a name as a playlist encodes it for VLC.
+    /// Returns the episode that an open(2) of `name` would find. The name may also be one as a playlist encodes it for
+    /// VLC.
     private func episode(named name: String, of show: ShowID) throws -> EpisodeID? {
         if let entry = try library.entry(of: show, named: name) { return entry.id }
-        if let number = state.withLock({ $0.kernel.openNode(formerly: name, of: show) }) { return number.episode }
         guard let plain = Playlist.fileName(ofEncodedForVLC: name) else { return nil }
         return try library.entry(of: show, named: plain)?.id
     }

@@ -51,10 +51,9 @@ extension PodcastFilesystem {
             return
         }
         let waiting = ParkedRequest(request)
-        let sent = SystemClock.monotonic.now
+        file.media.withLock { $0.probing?.beginWait(at: SystemClock.monotonic.now) }
         send(.read, read.payload, for: waiting) { [self] result in
-            let now = SystemClock.monotonic.now
-            file.media.withLock { $0.probing?.waited(from: sent, to: now) }
+            file.media.withLock { $0.probing?.endWait(at: SystemClock.monotonic.now) }
             handleResponse(result, for: waiting, file, tag, read)
         }
     }

@@ -232,7 +232,9 @@ extension DaemonConnection {
 
     /// Returns the frame; throws a failure frame as `Failure`.
     private static func checked(_ frame: Frame) throws -> Frame {
-        if frame.kind == .failure { throw Failure(payload: frame.payload) ?? Failure(message: "unknown failure") }
+        if frame.kind == .failure {
+            throw WireJSON.decode(Failure.self, frame.payload) ?? Failure(message: "unknown failure")
+        }
         return frame
     }
 

@@ -21,12 +21,8 @@ package final class FileSnapshot: Sendable {
     private let descriptor: Int32
     private let isHandedOver = Atomic(false)
 
-    /// The number of bytes copied by one system call, large enough that the cost of the call is negligible. On a file
-    /// system that shares blocks the number does not matter.
-    private static let chunkSize = 8 << 20
-
     /// Copies `file` into `folder`, and returns once the copy is on the disk. On a file system that shares blocks
-    /// between files, the copy costs neither time nor space (copy_file_range(2)).
+    /// between files, the copy costs neither time nor space (FICLONE).
     package static func make(of file: String, in folder: String) throws(Problem) -> FileSnapshot {
         let source = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard source >= 0 else { throw problem(file, "cannot be read") }
@@ -111,23 +107,7 @@ package final class FileSnapshot: Sendable {
     }
 
     private static func copy(_ source: Int32, to target: Int32, _ file: String) throws(Problem) {
-        while true {
-            let count = retryingInterrupts { clinux_copy_file_range(source, target, chunkSize) }
-            if count == 0 { break }
-            if count > 0 { continue }
-            // These errors mean that the kernel or a file system does not support the call for these two files.
-            guard [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EPERM].contains(errno) else {
-                throw problem(file, "cannot be copied")
-            }
-            return try copyByHand(source, to: target, file)
-        }
-        // Virtual file systems (procfs, and FUSE on old kernels) report 0 copied bytes for a file that has content. For
-        // any other file, this call only finds the end of the file.
-        try copyByHand(source, to: target, file)
-    }
-
-    /// Copies the rest of the file by read(2) and write(2), from the current offsets of both descriptors.
-    private static func copyByHand(_ source: Int32, to target: Int32, _ file: String) throws(Problem) {
+        if clinux_reflink(source, target) == 0 { return }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4_096)
         defer { buffer.deallocate() }
         while true {

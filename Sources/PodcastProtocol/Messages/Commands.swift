@@ -219,3 +219,29 @@ package struct PublishRequest: Sendable, Codable, Equatable {
         self.image = image
     }
 }
+
+/// A request to start synchronization: the server, the account and its password.
+package struct SyncLoginRequest: Sendable, Codable, Equatable, CustomStringConvertible {
+    package var url: String
+    package var user: String?
+    package var password: String
+    package var device: String?
+    /// The server's API, `gpodder` or `nextcloud`; `nil` to detect it.
+    package var kind: String?
+    package var allowsHTTP: Bool
+
+    package init(
+        url: String, user: String?, password: String, device: String? = nil, kind: String? = nil,
+        allowsHTTP: Bool = false
+    ) {
+        self.url = url
+        self.user = user
+        self.password = password
+        self.device = device
+        self.kind = kind
+        self.allowsHTTP = allowsHTTP
+    }
+
+    /// A description without the password, since values are printed in logs.
+    package var description: String { "login" }
+}

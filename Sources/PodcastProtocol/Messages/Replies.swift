@@ -167,3 +167,33 @@ package struct FoundFolder: Sendable, Codable, Equatable {
         self.name = name
     }
 }
+
+/// The state of the synchronization; empty without an account.
+package struct SyncStatus: Sendable, Codable, Equatable {
+    /// The state of the exchange with the server.
+    package enum State: String, Sendable, Codable {
+        /// There is no account.
+        case none
+        case idle, running, failed
+        /// Synchronization has stopped, because the server rejects the password.
+        case stopped
+    }
+
+    package var state = State.none
+    package var server: String?
+    package var kind: String?
+    package var user: String?
+    package var device: String?
+    /// The error of the last synchronization, one line.
+    package var error: String?
+    /// The times of the last and the next synchronization, in seconds since 1970 UTC.
+    package var lastSync: Int64?
+    package var nextSync: Int64?
+    /// The numbers of unsent changes of subscriptions and of unsent episode actions.
+    package var waitingSubscriptions = 0
+    package var waitingActions = 0
+    /// The number of stored playback states that wait for their episodes: these are not in the library yet.
+    package var parkedActions = 0
+
+    package init() {}
+}

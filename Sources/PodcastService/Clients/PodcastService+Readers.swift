@@ -14,7 +14,7 @@ extension PodcastService {
         case .cancel: cancel(frame.number, of: client)
         case .close: close(frame, from: client)
         case .opened:
-            guard let episode = EpisodeID(payload: frame.payload) else { return }
+            guard let episode = WireJSON.decode(EpisodeID.self, frame.payload) else { return }
             // The engine's thread, which times the delivery of other opens, may be asleep.
             driver.events.enqueue(.opened(episode), isUrgent: true)
         case .hello: greet(frame, client)
@@ -143,7 +143,7 @@ extension PodcastService {
     }
 
     private nonisolated func close(_ frame: Frame, from client: ClientConnection) {
-        guard let episode = EpisodeID(payload: frame.payload) else { return }
+        guard let episode = WireJSON.decode(EpisodeID.self, frame.payload) else { return }
         let wasOpen = client.state.withLock { state in
             // Close the episode's oldest open. The client may have cancelled the newest, and that cancel, which may
             // not have arrived yet, has to find its own open here.

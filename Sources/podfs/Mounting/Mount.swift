@@ -55,10 +55,11 @@ final class Mount: Sendable {
     }
 
     /// Returns the owner of the files: the mounting user unless the options set another.
-    private static func owner(_ options: MountOptions) throws -> Owner {
-        Owner(
-            uid: try options.uid.map { try Account(user: $0).uid } ?? getuid(),
-            gid: try options.gid.map { try Account.group($0) } ?? getgid())
+    private static func owner(_ options: MountOptions) throws -> (uid: UInt32, gid: UInt32) {
+        (
+            try options.uid.map { try Account(user: $0).uid } ?? getuid(),
+            try options.gid.map { try Account.group($0) } ?? getgid()
+        )
     }
 
     /// Serves requests until this or another process unmounts the folder. On SIGTERM, SIGINT or SIGHUP, this process

@@ -130,10 +130,9 @@ import Transfers
             }
         }
         for number in ExtremeNumbers.integers {
-            for frame: Frame.Kind in [.open, .opened, .close] {
-                client.connection.post(
-                    frame, (EpisodeID(number) == id ? 0 : EpisodeID(number)).payload)
-            }
+            let episode = EpisodeID(number) == id ? 0 : EpisodeID(number)
+            client.connection.post(.open, OpenRequest(episode: episode, kind: .player).payload)
+            for kind: Frame.Kind in [.opened, .close] { client.connection.post(kind, WireJSON.encode(episode)) }
             for (from, to) in [(number, number), (0, number), (number, Int64.max)] {
                 // The payload of a `ReadRequest`, encoded here because a Swift `Range` cannot be invalid.
                 let words = [id.rawValue, number, from, to].flatMap { word in

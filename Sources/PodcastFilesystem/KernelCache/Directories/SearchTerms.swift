@@ -7,10 +7,10 @@ internal import Transfers
 ///
 /// Each name has a number, from which its node is derived. The number is computed from the name, so that it is the same
 /// after a restart, and stays assigned while the kernel knows the node. If two names collide (among a hundred names,
-/// with a probability of 1 in 50), the later gets the next free number. After `capacity` new names, and then each time
-/// after half as many, the names are pruned: of all but the most recently used, those that the kernel has forgotten are
-/// removed. The others are *dropped*: their results are removed, the caller invalidates them in the kernel, and they
-/// are removed once the kernel has forgotten them. A name that is used again is no longer dropped.
+/// with a probability of 1 in 50), the later gets the next free number. A name is removed once the kernel has forgotten
+/// it and it has no results. After `capacity` new names, and then each time after half as many, the results of all but
+/// the most recently used names are removed, and the caller invalidates these names in the kernel, so that it forgets
+/// them.
 struct SearchTerms<Result: Sendable>: Sendable {
     /// The maximum number of names with results. A thousand names with fifty results each use 10 MB at most.
     static var capacity: Int { 1_000 }
@@ -25,9 +25,8 @@ struct SearchTerms<Result: Sendable>: Sendable {
         var lookups: UInt64 = 0
         /// The value of `uses` at the last use.
         var used = 0
-        /// The results; `nil` if the folder was not opened, or if the name was dropped.
+        /// The results; `nil` if the folder was not opened, or not recently.
         var found: [Result]?
-        var isDropped = false
     }
 
     private var terms: [Int: Term] = [:]
@@ -50,7 +49,7 @@ struct SearchTerms<Result: Sendable>: Sendable {
         let bytes = Array(name.utf8)
         if let number = byName[bytes] {
             terms[number]?.lookups += 1
-            use(number)
+            terms[number]?.used = uses
             return (number, [])
         }
         let dropped = untilPrune == 0 ? prune() : []
@@ -63,29 +62,18 @@ struct SearchTerms<Result: Sendable>: Sendable {
         return (number, dropped)
     }
 
-    private mutating func use(_ number: Int) {
-        terms[number]?.used = uses
-        terms[number]?.isDropped = false
-    }
-
-    /// Removes or drops all but the most recently used names. Called once for half of `capacity` new names, so that a
-    /// name costs the same however many the kernel knows.
+    /// Removes the results of all but the most recently used names. Called once for half of `capacity` new names, so
+    /// that a name costs the same however many the kernel knows.
     ///
-    /// - Returns: The names to invalidate, which the kernel knows. Each is returned once: at the limit, invalidations
-    ///   of all known names for each new one would take forever.
+    /// - Returns: Those of these names that the kernel knows, to invalidate.
     private mutating func prune() -> [String] {
         untilPrune = Self.capacity / 2
-        var dropped: [String] = []
-        for (number, term) in terms.sorted(by: { $0.value.used < $1.value.used }).dropLast(untilPrune) {
-            if term.lookups == 0 {
-                remove(number)
-            } else if !term.isDropped {
-                terms[number]?.found = nil
-                terms[number]?.isDropped = true
-                dropped.append(term.name)
-            }
+        let old = terms.sorted { $0.value.used < $1.value.used }.dropLast(untilPrune)
+        for (number, term) in old {
+            terms[number]?.found = nil
+            if term.lookups == 0 { remove(number) }
         }
-        return dropped
+        return old.filter { $0.value.lookups > 0 }.map(\.value.name)
     }
 
     private mutating func remove(_ number: Int) {
@@ -103,7 +91,7 @@ struct SearchTerms<Result: Sendable>: Sendable {
     mutating func forget(_ number: Int, count: UInt64) {
         guard let term = terms[number] else { return }
         terms[number]?.lookups -= min(count, term.lookups)
-        if term.isDropped, term.lookups <= count { remove(number) }
+        if term.found == nil, term.lookups <= count { remove(number) }
     }
 
     func name(of number: Int) -> String? { terms[number]?.name }
@@ -111,13 +99,13 @@ struct SearchTerms<Result: Sendable>: Sendable {
     /// Returns the number of a name that was looked up.
     func number(of name: String) -> Int? { byName[Array(name.utf8)] }
 
-    /// Returns the results of the last search; `nil` if the folder was not opened, or if they were dropped.
+    /// Returns the results of the last search; `nil` if the folder was not opened, or not recently.
     func found(by number: Int) -> [Result]? { terms[number]?.found }
 
     mutating func set(found: [Result], by number: Int) {
         uses += 1
         terms[number]?.found = found
-        use(number)
+        terms[number]?.used = uses
     }
 
     var count: Int { terms.count }

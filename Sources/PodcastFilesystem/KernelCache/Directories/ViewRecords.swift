@@ -5,8 +5,7 @@ internal import PodcastProtocol
 /// Pure.
 ///
 /// The kernel caches the names of a listed view for up to a day, so names that leave a view must be invalidated. Only
-/// the views that the kernel knows have a record, and there are at most `capacity` records. A further one replaces the
-/// record of the view listed longest ago, whose names are then invalidated.
+/// the views that the kernel knows have a record.
 struct ViewRecords: Sendable {
     private struct Link: Hashable {
         var episode: EpisodeID
@@ -18,16 +17,9 @@ struct ViewRecords: Sendable {
     private struct Record {
         var links: [Link]
         var revision: Int64
-        /// The value of `listings` at the view's last listing.
-        var listing: UInt64
     }
 
-    /// The maximum number of records: some 5 MB with 200 links each.
-    static let capacity = 64
-
     private var records: [ViewID: Record] = [:]
-    /// The number of listings so far.
-    private var listings: UInt64 = 0
 
     /// The revision of each view with a record.
     var revisions: [ViewID: Int64] { records.mapValues(\.revision) }
@@ -36,23 +28,16 @@ struct ViewRecords: Sendable {
     ///
     /// - Parameter revision: The view's revision, read before the links.
     /// - Returns: The invalidations of names that are gone or refer to another episode, of the names of changed links,
-    ///   and of the folder and its playlist. None if a listing of a later revision is already recorded. If the view had
-    ///   no record and there are now more than `capacity` records, the invalidations for the view listed longest ago,
-    ///   whose record is removed.
+    ///   and of the folder and its playlist. None if a listing of a later revision is already recorded.
     mutating func listed(_ view: ViewID, _ links: [EpisodeLink], revision: Int64) -> [Invalidation] {
         let new = links.map {
             Link(episode: $0.facts.number.episode, name: $0.name, target: $0.target, modified: $0.facts.modified)
         }
-        listings += 1
         let old = records[view]
         // Of two concurrent listings, the one of the later revision is recorded.
         if let old, revision < old.revision { return [] }
-        records[view] = Record(links: new, revision: revision, listing: listings)
-        guard let old else {
-            guard records.count > Self.capacity, let oldest = records.min(by: { $0.value.listing < $1.value.listing })
-            else { return [] }
-            return remove(oldest.key)
-        }
+        records[view] = Record(links: new, revision: revision)
+        guard let old else { return [] }
         if new == old.links {
             // The names are the same, but at a later revision a title or a duration in the playlist may have changed.
             return revision == old.revision ? [] : [.attributes(NodeNumber(kind: .viewPlaylist, row: view))]

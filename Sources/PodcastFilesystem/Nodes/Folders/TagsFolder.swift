@@ -60,11 +60,9 @@ struct TagLinkNode: NodeBehaviour {
     static func target(_ show: FolderEntry) -> String { "../../\(show.name)" }
 
     static func facts(of show: FolderEntry, in tag: TagID) -> NodeFacts {
-        var facts = NodeFacts(
-            NodeNumber(kind: .tagLink, generation: Int(tag.rawValue), row: show.id),
-            size: Int64(target(show).utf8.count), modified: show.newest ?? show.changed, changed: show.changed)
-        facts.blocks = 0
-        return facts
+        NodeFacts(
+            NodeNumber(kind: .tagLink, generation: Int(tag.rawValue), row: show.id), to: target(show),
+            modified: show.newest ?? show.changed, changed: show.changed)
     }
 
     func facts(open: OpenFile?) throws -> NodeFacts? {

@@ -139,11 +139,9 @@ struct EpisodeLink: Sendable {
         self.name = name
         target = (folder.kind == .findTerm ? "../../" : "../") + "\(show)/\(entry.name)"
         let kind: NodeNumber.Kind = folder.kind == .findTerm ? .findLink : .viewLink
-        var facts = NodeFacts(
-            NodeNumber(kind: kind, generation: Int(folder.row), row: entry.id), size: Int64(target.utf8.count),
-            modified: entry.modified, changed: entry.changed)
-        facts.blocks = 0
-        self.facts = facts
+        facts = NodeFacts(
+            NodeNumber(kind: kind, generation: Int(folder.row), row: entry.id), to: target, modified: entry.modified,
+            changed: entry.changed)
     }
 }
 

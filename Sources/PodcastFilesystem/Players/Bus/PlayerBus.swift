@@ -17,8 +17,8 @@ final class PlayerBus {
     private static let busPath = "/org/freedesktop/DBus"
     /// The maximum length of a bus name in bytes (D-Bus Specification, "Valid Names").
     private static let longestName = 255
-    /// The maximum number of names of one player that are recorded. Players own one or two.
-    private static let nameLimit = 8
+    /// The maximum number of names that are recorded. Players own one or two.
+    private static let nameLimit = 4 * PlayerTracker.capacity
     /// The timeout of a call in microseconds.
     private static let timeout: UInt64 = 2_000_000
     /// A proxy that repeats the messages of the active player under a name of its own.
@@ -28,9 +28,8 @@ final class PlayerBus {
 
     /// The `sd_bus`.
     private var connection: OpaquePointer?
-    /// The players on the bus, by their unique names, which are the senders of their signals, with the well-known names
-    /// that each owns.
-    private var known: [PlayerID: Set<String>] = [:]
+    /// The players on the bus: the unique names, which are the senders of their signals, by well-known names.
+    private var known: [String: PlayerID] = [:]
     private let receive: (PlayerTracker.Input) -> Void
     /// The number of calls whose reply is outstanding.
     private(set) var unanswered = 0
@@ -195,20 +194,17 @@ final class PlayerBus {
         }
     }
 
-    /// Adds the player that owns a name, unless the name is the proxy's, or `PlayerTracker.capacity` players are known.
-    /// If the player is already known, records the name as another of its names, up to `nameLimit`.
+    /// Adds the player that owns a name, unless the name is the proxy's, or `nameLimit` names are known. If the player
+    /// is already known, records the name as another of its names.
     private func found(_ name: String, _ owner: String) {
-        guard name != Self.proxy else { return }
+        guard name != Self.proxy, known.count < Self.nameLimit else { return }
         let id = PlayerID(owner)
-        if let names = known[id] {
-            if names.count < Self.nameLimit { known[id]?.insert(name) }
-            return
-        }
-        guard known.count < PlayerTracker.capacity else { return }
-        known[id] = [name]
+        let isNew = !known.values.contains(id)
+        known[name] = id
+        guard isNew else { return }
         call(Self.bus, Self.busPath, Self.bus, "GetConnectionUnixProcessID", append: Self.append(owner)) {
             bus, reader in
-            guard bus.known[id] != nil else { return }
+            guard bus.known.values.contains(id) else { return }
             var process: UInt32 = 0
             let isKnown =
                 reader.map { sd_bus_message_read_basic($0.message, MessageReader.Code.uint32, &process) > 0 } ?? false
@@ -259,7 +255,7 @@ final class PlayerBus {
     private func sender(_ message: OpaquePointer?) -> PlayerID? {
         guard let name = sd_bus_message_get_sender(message) else { return nil }
         let id = PlayerID(String(cString: name))
-        return known[id] != nil ? id : nil
+        return known.values.contains(id) ? id : nil
     }
 
     /// Handles `PropertiesChanged(s interface, a{sv} values, as invalidated)`.
@@ -289,9 +285,9 @@ final class PlayerBus {
 
     /// Removes a name of a player, and the player if it has no other.
     private func lost(_ name: String, _ id: PlayerID) {
-        guard known[id]?.remove(name) != nil, known[id]?.isEmpty ?? false else { return }
-        known[id] = nil
-        receive(.disappeared(id))
+        guard known[name] == id else { return }
+        known[name] = nil
+        if !known.values.contains(id) { receive(.disappeared(id)) }
     }
 }
 

@@ -1,8 +1,59 @@
+internal import Fuse
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
 internal import SystemPackage
+
+/// A file generated from all episodes of a show. Its size follows from the show's totals, and empty lines at its end
+/// fill it to that size. So neither stat(2) nor the listing of the folder renders it.
+protocol FilledFile: GeneratedFile {
+    static func size(of show: ShowTotals) -> Int
+
+    /// Returns the mtime.
+    static func modified(of show: ShowTotals) -> Int64
+
+    /// Renders the content, which should not exceed `size(of: totals)`; `nil` if the show does not exist.
+    func bytes(_ totals: ShowTotals) throws -> [UInt8]?
+}
+
+extension FilledFile {
+    func facts(open: OpenFile?) throws -> NodeFacts? {
+        guard var facts = try mount.library.totals(of: node.show).map(facts) else { return nil }
+        if let size = open?.content?.size { facts.size = size }
+        return facts
+    }
+
+    func facts(_ totals: ShowTotals) -> NodeFacts {
+        NodeFacts(
+            node, size: Int64(Self.size(of: totals)), modified: Self.modified(of: totals), changed: totals.changed)
+    }
+
+    func render() throws -> Rendering? {
+        guard let totals = try mount.library.totals(of: node.show), let bytes = try bytes(totals) else { return nil }
+        return Rendering(
+            content: GeneratedContent(bytes, filledTo: Self.size(of: totals)), modified: Self.modified(of: totals),
+            changed: totals.changed)
+    }
+}
+
+/// The episodes of a show as a playlist.
+struct PlaylistFile: FilledFile {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+
+    static func size(of show: ShowTotals) -> Int { Playlist.size(tracks: show.episodes, text: show.bytes) }
+
+    /// A download or progress in an episode does not change the list.
+    static func modified(of show: ShowTotals) -> Int64 { show.newest }
+
+    func bytes(_ totals: ShowTotals) throws -> [UInt8]? {
+        guard let show = try mount.library.podcast(id: node.show) else { return nil }
+        return Playlist(
+            title: show.title, tracks: try mount.library.tracks(of: show.id), isSerial: show.type == "serial"
+        ).bytes
+    }
+}
 
 /// The web page of a show: `index.html` in its folder.
 struct PageFile: FilledFile {
