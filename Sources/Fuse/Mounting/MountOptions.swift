@@ -151,17 +151,6 @@ package struct MountOptions: Sendable, Equatable {
             + " permissions itself; leave it out",
         "remount": "is not supported: unmount the folder, and mount it with the new options",
         "auto_unmount": "is not needed: podfs mount detaches a dead mount first; leave it out",
-        "bind": "is not supported: use mount --bind on the mounted folder",
-        "rbind": "is not supported: use mount --rbind on the mounted folder",
-        "move": "is not supported: use mount --move on the mounted folder",
-        "blkdev": "is not supported: podfs has no block device; leave it out",
-        "blksize": "is not supported: podfs has no block device; leave it out",
-        "fd": "is set by podfs; leave it out",
-        "drop_privileges":
-            "is not supported: use setuid=USER, which also drops privileges",
-        "rootmode": "is set by podfs; leave it out",
-        "user_id": "is set by podfs; for the owner of the files use uid=",
-        "group_id": "is set by podfs; for the group of the files use gid=",
     ]
 
     /// Splits at commas that no backslash escapes, as fuse_opt.c does. The escapes stay in the result.
