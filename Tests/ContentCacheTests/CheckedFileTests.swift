@@ -25,8 +25,8 @@ import Testing
         try file.synchronize(knownFailures: 0)
         var checkpoint = Checkpoint(key: 7, generation: 3)
         checkpoint.total = 200_000
-        checkpoint.setReceived(RangeSet(0..<200_000))
-        checkpoint.setSynced(RangeSet(0..<200_000))
+        checkpoint.receivedRanges = RangeSet(0..<200_000)
+        checkpoint.syncedRanges = RangeSet(0..<200_000)
         checkpoint.complete = true
         checkpoint.sha256 = try file.sha256(size: 200_000)
         try cache.save(checkpoint, of: file, durably: true)

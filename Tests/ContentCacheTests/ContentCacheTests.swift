@@ -34,8 +34,8 @@ import Testing
         checkpoint.total = 1_000_000
         checkpoint.validator = "etag:\"v1\""
         checkpoint.finalURL = "https://example.org/ü"
-        checkpoint.setReceived(ranges(received))
-        checkpoint.setSynced(ranges(synced))
+        checkpoint.receivedRanges = ranges(received)
+        checkpoint.syncedRanges = ranges(synced)
         try cache.save(checkpoint, of: file)
         return file
     }
@@ -158,7 +158,7 @@ import Testing
         try write(0..<65_536, to: file)
         var checkpoint = Checkpoint(key: 1, generation: 1)
         checkpoint.total = 1_000_000
-        checkpoint.setReceived(ranges(0..<65_536, 200_000..<300_000, 999_000..<2_000_000))
+        checkpoint.receivedRanges = ranges(0..<65_536, 200_000..<300_000, 999_000..<2_000_000)
         try cache.save(checkpoint, of: file)
         #expect(try #require(try cache.reopen(file.name)).present == ranges(0..<65_536))
     }
@@ -208,31 +208,6 @@ import Testing
         #expect(cache.names() == [])
     }
 
-    // MARK: Closed files
-
-    @Test func aClosedFileIsOpenedAtItsNextUse() throws {
-        let file = try makeFile(received: 0..<300_000, synced: 0..<300_000)
-        file.close()
-        #expect(!file.isOpen)
-        try write(300_000..<400_000, to: file)
-        #expect(file.isOpen)
-        file.close()
-        var bytes = [UInt8](repeating: 0, count: 400_000)
-        #expect(try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) } == bytes.count)
-        #expect(bytes == content.bytes(in: 0..<400_000))
-    }
-
-    @Test func aClosedFileThatWasReplacedIsNotUsed() throws {
-        let file = try makeFile(received: 0..<300_000, synced: 0..<300_000)
-        file.close()
-        // The old file keeps its inode number, because it still has a name.
-        try #require(rename(file.path.string, file.path.string + ".old") == 0)
-        #expect(throws: Errno.noSuchFileOrDirectory) { try write(0..<10, to: file) }
-        try Data(count: 1_000_000).write(to: URL(fileURLWithPath: file.path.string))
-        #expect(throws: Errno.noSuchFileOrDirectory) { try write(0..<10, to: file) }
-        #expect(!file.isOpen)
-    }
-
     @Test func aFileOfAnotherSizeIsNotTrusted() throws {
         let file = try makeFile(received: 0..<300_000, synced: 0..<300_000)
         try file.extend(to: 1_000_001)
@@ -248,7 +223,7 @@ import Testing
         let file = try makeFile(received: 0..<300_000, synced: 0..<100_000)
         try write(300_000..<400_000, to: file)
         var checkpoint = try #require(try cache.checkpoint(of: file.name))
-        checkpoint.setReceived(ranges(0..<400_000))
+        checkpoint.receivedRanges = ranges(0..<400_000)
         checkpoint.complete = true
         checkpoint.sha256 = "abc"
         try cache.save(checkpoint, of: file, durably: true)

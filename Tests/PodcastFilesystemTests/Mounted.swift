@@ -123,7 +123,7 @@ final class Mounted: Sendable {
         let generation = generation ?? episode.generation
         var checkpoint = Checkpoint(key: MediaID(episode.id), generation: generation)
         checkpoint.total = Int64(content.size)
-        checkpoint.setReceived(present)
+        checkpoint.receivedRanges = present
         try cache.save(checkpoint, of: file)
         try library.pin(Rendition(file: file.name, checkpoint, now: 0), now: 1_700_000_200)
         if complete {

@@ -23,7 +23,7 @@ struct LibraryRenditionTests {
     private func rendition(_ generation: Int, _ file: String, size: Int64? = nil, opened: Int64 = noon) -> Rendition {
         Rendition(
             episode: episode, generation: generation, file: file, size: size, validator: "etag \"x\"",
-            contentType: "audio/mpeg", finalURL: "https://cdn.e.com/1.mp3", received: 0, created: noon,
+            finalURL: "https://cdn.e.com/1.mp3", received: 0, created: noon,
             lastOpened: opened)
     }
 

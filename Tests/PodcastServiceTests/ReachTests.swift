@@ -51,7 +51,7 @@ import Transfers
     ) async throws -> (RunningService, ServiceClient) {
         let daemon = try await home.start { configuration in
             configuration.transfers.network.reach.assumed = [AddressBlock("127.0.0.1")].compactMap {
-                $0.map { ReachPolicy.Assumption($0, .public) }
+                $0.map { ($0, .public) }
             }
             configuration.transfers.network.reach.exceptions = exceptions.compactMap(ReachPolicy.Exception.init)
             change(&configuration)

@@ -47,7 +47,7 @@ struct VideoConnection {
         case .redirect(let status, let place):
             try refuse(VideoServer.Answer(status: status, fields: [("Location", place)]), request)
             return false
-        case .dropBody, .stall, .dropAnswer, nil: break
+        case .dropBody, .dropAnswer, nil: break
         }
         if request.headers["Expect"]?.lowercased() == "100-continue" {
             try send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
@@ -183,17 +183,14 @@ struct VideoConnection {
         }
     }
 
-    /// Reads the body and passes it to `take` in pieces. If the request's fault is `dropBody` or `stall`, reads only as
+    /// Reads the body and passes it to `take` in pieces. If the request's fault is `dropBody`, reads only as
     /// many bytes as the fault states, and then throws.
     private func readBody(
         _ request: Request, _ options: VideoServer.Options, _ input: inout [UInt8],
         _ take: (ArraySlice<UInt8>) throws -> Void
     ) throws {
         var end = request.length
-        switch request.fault {
-        case .dropBody(let count)?, .stall(let count)?: end = min(end, count)
-        default: break
-        }
+        if case .dropBody(let count)? = request.fault { end = min(end, count) }
         let start = ContinuousClock.now
         var done = 0
         while done < end {
@@ -208,16 +205,7 @@ struct VideoConnection {
             let left = ContinuousClock.now.duration(to: due)
             if left > .zero { usleep(UInt32(left / .microseconds(1))) }
         }
-        if end < request.length {
-            if case .stall? = request.fault { waitForNextRequest(request) }
-            throw Broken()
-        }
-    }
-
-    private func waitForNextRequest(_ request: Request) {
-        shutdown(socket, Int32(SHUT_WR))
-        let deadline = ContinuousClock.now + .seconds(240)
-        while server.calls.count <= request.number + 1, ContinuousClock.now < deadline { usleep(10_000) }
+        if end < request.length { throw Broken() }
     }
 
     private func receive(_ input: inout [UInt8]) throws -> Bool {

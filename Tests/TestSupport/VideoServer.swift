@@ -42,9 +42,6 @@ package final class VideoServer: Sendable {
         case status(Int, retryAfter: Int? = nil)
         /// The connection ends after this many bytes of the body.
         case dropBody(after: Int)
-        /// After this many bytes of the body, the server stops reading and closes its sending direction. It closes the
-        /// connection after the next request, or after 240 seconds.
-        case stall(after: Int)
         /// The request is processed, and the connection ends without a response.
         case dropAnswer
         case redirect(Int, to: String)

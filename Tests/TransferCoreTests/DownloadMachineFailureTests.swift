@@ -124,14 +124,6 @@ import Testing
         #expect(bench.machine.state == .remote)
     }
 
-    @Test func aUserMayRetryAPermanentFailureAtOnce() {
-        let bench = MachineBench()
-        _ = bench.fill()
-        _ = bench.head(1, MachineBench.status(403))
-        #expect(bench.machine.failure?.code == .refused)
-        #expect(bench.retry() == [.connect(2, .whole(forReader: false))])
-    }
-
     @Test func anExpiredAddressIsResolvedAgain() {
         let bench = filling()
         _ = bench.failed(1)
@@ -259,14 +251,6 @@ import Testing
         #expect(bench.machine.isIdle)
         _ = bench.tick()
         #expect(bench.machine.deadline == nil)
-    }
-
-    @Test func aCancelledTaskEndsButKeepsPresentBytes() {
-        let bench = filling()
-        #expect(bench.cancel() == [.abort(1)])
-        #expect(bench.machine.state == .remote)
-        #expect(bench.machine.present.text == "0-999")
-        #expect(bench.machine.isIdle)
     }
 
     @Test func aFileWithAllBytesIsFinishedDespiteACancel() {

@@ -209,22 +209,6 @@ import Testing
         }
     }
 
-    @Test func anExcessiveLengthNeverEndsTheFile() {
-        let bench = MachineBench()
-        _ = bench.fill()
-        var excessive = MachineBench.whole(nil, tag: nil)
-        excessive.fields["content-length"] = "9223372036854775808"
-        _ = bench.head(1, excessive)
-        #expect(bench.machine.pin?.total == nil)
-        _ = bench.received(1, 1_000)
-        _ = bench.ended(1, .complete)
-        #expect(bench.machine.pin?.total == nil)
-        #expect(bench.machine.state == .queued)
-        #expect(
-            bench.machine.error?.message
-                == "the server announced 9223372036854775808 bytes and ended the answer early")
-    }
-
     // MARK: The last error
 
     @Test func theLastErrorIsShownUntilThereIsProgress() {

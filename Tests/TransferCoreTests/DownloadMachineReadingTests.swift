@@ -49,12 +49,6 @@ import Transfers
         #expect(bench.machine.deadline == nil)
     }
 
-    @Test func aFileOfKnownSizeOpensAtOnce() {
-        let bench = MachineBench(pin: MachineBench.pin(10_000, nil))
-        #expect(bench.open(1) == [.answerOpen(1, nil)])
-        #expect(bench.machine.handles == 1)
-    }
-
     @Test func aFileThatIsCachedNeedsNoConnection() {
         let bench = MachineBench(pin: MachineBench.pin(), present: MachineBench.ranges(0..<10_000), isCached: true)
         #expect(bench.open(1) == [.answerOpen(1, nil)])
@@ -115,14 +109,6 @@ import Transfers
         #expect(bench.read(5, 10..<90) == [.answerRead(5, nil)])
         #expect(bench.read(6, 10_000..<10_100) == [.answerRead(6, nil)], "beyond the end there is nothing to wait for")
         #expect(bench.read(7, 50..<50) == [.answerRead(7, nil)])
-    }
-
-    @Test func aReadOfTheEndIsAnsweredWhenTheLastByteIsThere() {
-        let bench = reading()
-        _ = bench.received(1, 9_000)
-        #expect(bench.read(3, 9_900..<20_000) == [.serving(1, true)])
-        #expect(bench.received(1, 899) == [])
-        #expect(bench.received(1, 1) == [.release(1), .answerRead(3, nil), .finish(generation: 1)])
     }
 
     @Test func aReadElsewhereOpensOneMoreConnectionAndFillingYields() {

@@ -87,7 +87,7 @@ final class MachineBench {
     // MARK: Values
 
     static func pin(_ total: Int64? = 10_000, _ validator: Validator? = tag, ranges: Bool = true) -> Pin {
-        Pin(total: total, validator: validator, acceptsRanges: ranges, mediaType: "audio/mpeg")
+        Pin(total: total, validator: validator, acceptsRanges: ranges)
     }
 
     static func ranges(_ ranges: Range<Int64>...) -> ByteRanges {

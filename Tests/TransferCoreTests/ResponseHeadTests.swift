@@ -41,7 +41,7 @@ import Testing
         #expect(head.mediaType == nil)
         #expect(head.retryAfter == nil)
         #expect(head.contentRange == nil)
-        #expect(!head.isEncoded && head.contentCoding == nil)
+        #expect(head.contentCoding == nil)
         #expect(head.framing == .untilClose)
         #expect(head.doubt == .none)
     }
@@ -53,11 +53,6 @@ import Testing
         ] as [(String, String?)])
     func theMediaTypeComesWithoutParameters(text: String, type: String?) {
         #expect(head(["content-type": text]).mediaType == type)
-    }
-
-    @Test(arguments: [("gzip", true), ("br", true), ("identity", false), ("Identity", false), ("", false)])
-    func anEncodedBodyIsDetected(coding: String, isEncoded: Bool) {
-        #expect(head(["content-encoding": coding]).isEncoded == isEncoded)
     }
 
     @Test func retryAfterIsSecondsOrADateAgainstTheServersOwnClock() {

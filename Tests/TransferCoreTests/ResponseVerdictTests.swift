@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ResponseVerdictTests {
     private static let tag = "\"v1\""
-    private let pin = Pin(total: 1_000, validator: .entityTag(tag), mediaType: "audio/mpeg")
+    private let pin = Pin(total: 1_000, validator: .entityTag(tag))
 
     private func head(_ status: Int, _ fields: [String: String] = [:]) -> ResponseHead {
         ResponseHead(status: status, fields: ["content-type": "audio/mpeg"].merging(fields) { $1 })
@@ -39,10 +39,9 @@ import Testing
     }
 
     @Test func withoutALengthTheSizeIsUnknown() {
-        let expected = Pin(total: nil, validator: nil, mediaType: "audio/mpeg")
+        let expected = Pin(total: nil, validator: nil)
         for fields in [
             [:], ["transfer-encoding": "chunked"], ["transfer-encoding": "chunked", "content-length": "10"],
-            ["content-length": "99999999999999999999"],
         ] {
             #expect(verdict(head(200, fields)) == .accept(offset: 0, end: nil, pin: expected, compare: false))
         }
@@ -67,13 +66,13 @@ import Testing
     @Test func anotherTagIsAnotherRenditionWhoseRangesAreNotInDoubt() {
         #expect(
             verdict(head(200, ["content-length": "1000", "etag": "\"v2\""]), offset: 500, ranged: true, pin: pin)
-                == .replaced(pin: Pin(total: 1_000, validator: .entityTag("\"v2\""), mediaType: "audio/mpeg")))
+                == .replaced(pin: Pin(total: 1_000, validator: .entityTag("\"v2\""))))
     }
 
     @Test func anotherLengthIsAnotherRendition() {
         #expect(
             verdict(head(200, ["content-length": "999", "etag": Self.tag]), pin: pin)
-                == .replaced(pin: Pin(total: 999, validator: .entityTag(Self.tag), mediaType: "audio/mpeg")))
+                == .replaced(pin: Pin(total: 999, validator: .entityTag(Self.tag))))
     }
 
     /// Content-Range has no meaning in a 200 response. If a server sends one nevertheless, the body may be only a part.
@@ -112,7 +111,7 @@ import Testing
     }
 
     @Test func aResponseWithoutTagAndLengthIsAnotherRendition() {
-        let unknown = Pin(total: nil, validator: nil, mediaType: "audio/mpeg")
+        let unknown = Pin(total: nil, validator: nil)
         #expect(verdict(head(200), pin: Pin(total: 1_000, validator: nil)) == .replaced(pin: unknown))
         #expect(verdict(head(200), pin: pin) == .replaced(pin: unknown))
         #expect(
@@ -159,7 +158,7 @@ import Testing
 
     @Test func aPartMayOmitTheDateOfItsIfRange() {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
-        let dated = Pin(total: 1_000, validator: .lastModified(date), mediaType: "audio/mpeg")
+        let dated = Pin(total: 1_000, validator: .lastModified(date))
         #expect(
             verdict(part("500-999/1000", [:]), offset: 500, ranged: true, pin: dated)
                 == .accept(offset: 500, end: 1_000, pin: dated, compare: false))
@@ -178,7 +177,7 @@ import Testing
     @Test(
         arguments: [
             ("0-499/1000", nil), ("501-999/1000", nil), ("500-999/2000", nil), ("500-999/1000", "10"),
-            ("500-999/1000", "9223372036854775808"), ("500-999/9223372036854775807", nil),
+            ("500-999/9223372036854775807", nil),
             ("nonsense", nil),
             ("500-1999/*", nil), ("*/1000", nil),
         ] as [(String, String?)])
@@ -222,7 +221,7 @@ import Testing
 
     @Test(arguments: [
         (["content-length": "10, 20"], "the server sent two different Content-Lengths"),
-        (["content-length": "+10"], "the server sent a Content-Length that is not a number"),
+        (["content-length": "+10"], "the server sent a Content-Length that is not the size of a file"),
         (["transfer-encoding": "gzip, chunked"], "the server sent Transfer-Encoding gzip, chunked"),
     ])
     func aResponseWithoutAUsableEndFails(fields: [String: String], says: String) {
@@ -297,29 +296,12 @@ import Testing
     }
 
     /// In the middle of a file no format can be recognized.
-    @Test func aPartUnderATypeOfTextIsJudgedByValidatorTypeAndText() {
-        func part(_ fields: [String: String]) -> ResponseHead {
-            self.part("500-999/1000", fields.merging(["content-type": "text/html"]) { $1 })
-        }
-        let tagged = part(["etag": Self.tag])
-        #expect(!ResponseVerdict.needsContent(tagged, offset: 500, pin: pin, hasBytes: true))
+    @Test func aPartUnderATypeOfTextIsJudgedByItsRange() {
+        let labelled = part("500-999/1000", ["content-type": "text/html", "etag": Self.tag])
+        #expect(!ResponseVerdict.needsContent(labelled, offset: 500, pin: pin, hasBytes: true))
         #expect(
-            verdict(tagged, offset: 500, ranged: true, pin: pin)
+            verdict(labelled, offset: 500, ranged: true, pin: pin)
                 == .accept(offset: 500, end: 1_000, pin: pin, compare: false))
-        let labelled = Pin(total: 1_000, validator: nil, mediaType: "text/html")
-        #expect(!ResponseVerdict.needsContent(part([:]), offset: 500, pin: labelled, hasBytes: true))
-        #expect(
-            verdict(part([:]), offset: 500, ranged: true, pin: labelled)
-                == .accept(offset: 500, end: 1_000, pin: labelled, compare: true))
-        for pin in [nil, Pin(total: 1_000, validator: nil, mediaType: "audio/mpeg")] {
-            #expect(ResponseVerdict.needsContent(part([:]), offset: 500, pin: pin, hasBytes: true))
-            guard case .accept = verdict(part([:]), offset: 500, ranged: true, pin: pin, content: .binary),
-                case .fail = verdict(part([:]), offset: 500, ranged: true, pin: pin, content: .document(.text))
-            else {
-                Issue.record("the bytes did not decide")
-                return
-            }
-        }
     }
 
     @Test func theExpectationDecidesWhichDocumentIsAccepted() {
@@ -345,26 +327,14 @@ import Testing
         #expect(error.message.hasPrefix("the server sent the file with Content-Encoding "))
     }
 
-    @Test(arguments: ["none", "binary", "UTF-8", "identity", "Identity", "aws-chunked", "utf-8, identity", ""])
-    func aCodingWithoutEffectIsIgnored(coding: String) {
+    @Test(arguments: ["none", "binary", "UTF-8", "Identity", "aws-chunked", "utf-8, identity", "x-own", ""])
+    func aValueThatIsNoCodingIsIgnored(coding: String) {
         let head = head(200, ["content-encoding": coding])
         #expect(!ResponseVerdict.needsContent(head, offset: 0, pin: nil, hasBytes: false))
         guard case .accept = verdict(head) else {
             Issue.record("\(coding) was refused")
             return
         }
-    }
-
-    @Test func anUnknownCodingIsJudgedByTheFirstBytes() {
-        let head = head(200, ["content-encoding": "x-own"])
-        #expect(ResponseVerdict.needsContent(head, offset: 0, pin: nil, hasBytes: false))
-        guard case .accept = verdict(head, content: .media(.mpegAudio)) else {
-            Issue.record("media was refused")
-            return
-        }
-        #expect(
-            verdict(head, content: .binary)
-                == .fail(TransferError(.unusable, "the server sent the file with Content-Encoding x-own")))
     }
 
     // MARK: Other statuses

@@ -79,13 +79,6 @@ extension UploadMachineTests {
         #expect(bench.machine.taskState == .suspended)
     }
 
-    @Test func aRepeatedPostThatConflictsWithTheFirstWaits() {
-        bench.doubt()
-        _ = bench.resolve(.repeatable)
-        #expect(bench.answer(409) == [])
-        #expect(bench.machine.taskState == .queued)
-    }
-
     @Test func aPostRepeatedAfterARestartThatConflictsWithTheFirstWaits() {
         let bench = UploadBench(UploadResumeData(step: .posting))
         _ = bench.resume()
@@ -157,12 +150,6 @@ extension UploadMachineTests {
             _ = bench.confirm()
         }
         #expect(bench.answer(204) == [.completed])
-    }
-
-    @Test func aFailedUploadCanBeResumedAtItsStep() {
-        bench.put()
-        _ = bench.answer(401)
-        #expect(bench.resume() == [.send(bench.lastID, .put(UploadBench.place))])
     }
 
     @Test func aPermanentErrorFailsAtOnce() {

@@ -9,11 +9,6 @@ import Testing
 
     // MARK: States
 
-    @Test func anUploadWaitsUntilItIsResumed() {
-        #expect(bench.machine.taskState == .suspended)
-        #expect(bench.machine.deadline == nil && bench.machine.isIdle)
-    }
-
     @Test func aPostIsRecordedBeforeItIsSent() {
         #expect(bench.resume() == [.record(1, UploadResumeData(step: .posting))])
         #expect(bench.machine.taskState == .queued)
@@ -117,12 +112,6 @@ import Testing
         _ = bench.lost()
         _ = bench.tick()
         #expect(bench.answer(200, ["upload-offset": "1000", "upload-length": "1000"]) == [.completed])
-    }
-
-    @Test func aServerThatAcceptsPiecesGetsTheNextOne() {
-        bench.patch(from: 0)
-        _ = bench.answer(204, ["upload-offset": "400"])
-        #expect(bench.confirm() == [.send(bench.lastID, .patch(UploadBench.place, offset: 400))])
     }
 
     @Test(arguments: [409, 423]) func aBusyLocationIsAskedAgain(_ status: Int) {
@@ -247,11 +236,5 @@ import Testing
         #expect(bench.suspend() == [] && bench.machine.taskState == .failed)
         _ = bench.cancel()
         #expect(bench.machine.taskState == .cancelled)
-    }
-
-    @Test func aTickBeforeItsTimeDoesNothing() {
-        bench.put()
-        _ = bench.lost()
-        #expect(bench.machine.tick(now: bench.now) == [])
     }
 }

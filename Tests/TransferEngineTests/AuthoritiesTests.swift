@@ -58,29 +58,10 @@ import Testing
         #expect(Authorities.defect(of: folder.file("none")) == "No such file or directory")
     }
 
-    /// The added ones alone would make every other server fail without a hint.
-    @Test func theAdviceSaysIfOnlyTheAddedAuthoritiesAreKnown() throws {
-        let own = try folder.write("own.pem", text: "-----BEGIN CERTIFICATE-----\n")
-        let bundle = try folder.write("bundle.crt", text: "-----BEGIN CERTIFICATE-----\n")
-        func advice(_ bundle: String) throws -> String? {
-            let all = try Authorities(bundle: bundle, folder: nil).adding(own, writing: folder.file("all.pem"))
-            #expect(all.advice == nil)
-            return all.adviceOnUnknownAuthority
-        }
-        #expect(
-            try advice(folder.file("missing.crt"))
-                == "only the authorities of transfers.ca_file are known; install the package ca-certificates, or "
-                + "correct SSL_CERT_FILE")
-        #expect(try advice(bundle) == nil)
-        #expect(CertificateRejection(verifyResult: 20).isUnknownAuthority)
-        #expect(!CertificateRejection(verifyResult: 10).isUnknownAuthority)
-    }
-
     @Test func aRejectionHasAReason() {
-        let reasons = [1, 9, 10, 18, 19, 20, 21, 23, 66, 99].map { CertificateRejection(verifyResult: $0).reason }
-        #expect(reasons[0] == "it is for another host" && reasons[2].hasPrefix("it has expired"))
-        #expect(reasons[5] == "its authority is not known here; transfers.ca_file can add it")
-        #expect(reasons[9] == "OpenSSL's verification error 99")
+        #expect(EasyHandle.reason(1) == "it is for another host")
+        #expect(EasyHandle.reason(20) == "its authority is not known here; transfers.ca_file can add it")
+        #expect(EasyHandle.reason(23) == "certificate revoked")
     }
 
     @Test func thisSystemHasABundleOrAFolder() {

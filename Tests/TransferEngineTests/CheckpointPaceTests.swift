@@ -42,44 +42,14 @@ struct CheckpointPaceTests {
         #expect(synchronizes)
     }
 
-    @Test mutating func aFailedCheckpointIsRetriedAfterFiveSecondsHoweverManyBytesArrive() {
-        for failure in 0..<3 as Range<Int64> {
-            let now = failure * 5
-            pace.add(CheckpointPace.maxBehind, at: .seconds(now))
-            #expect(pace.due == .seconds(now))
-            _ = pace.start(at: .seconds(now), all: false)
-            pace.failed(at: .seconds(now))
-            #expect(pace.isBehind && !pace.isBusy)
-            for second in 1...4 as ClosedRange<Int64> {
-                pace.add(CheckpointPace.maxBehind, at: .seconds(now + second))
-                #expect(pace.due == .seconds(now + 5))
-            }
-        }
-        _ = pace.start(at: .seconds(15), all: false)
-        pace.finish(synced: nil)
-        #expect(!pace.isBehind && pace.due == nil)
-        // After a success, the usual limit applies again.
-        pace.add(CheckpointPace.maxBehind, at: .seconds(16))
-        #expect(pace.due == .seconds(16))
-    }
-
-    @Test mutating func aFailedSyncIsRepeated() {
-        pace.add(64 << 20, at: .seconds(0))
-        var synchronizes = pace.start(at: .seconds(0), all: false)
+    @Test mutating func aFailedCheckpointIsRetriedAfterFiveSecondsWithASync() {
+        pace.add(CheckpointPace.maxBehind, at: .seconds(0))
+        _ = pace.start(at: .seconds(0), all: false)
         pace.failed(at: .seconds(0))
-        #expect(synchronizes)
-        synchronizes = pace.start(at: .seconds(5), all: false)
-        #expect(synchronizes)
-    }
-
-    @Test mutating func aFailedCheckpointIsRetriedAtOnceWhenItsCauseHasDisappeared() {
-        pace.retrySoon(at: .seconds(0))
-        #expect(pace.due == nil)
-        pace.add(1, at: .seconds(0))
-        _ = pace.start(at: .seconds(1), all: false)
-        pace.failed(at: .seconds(1))
-        #expect(pace.due == .seconds(6))
-        pace.retrySoon(at: .seconds(2))
-        #expect(pace.due == .seconds(2))
+        pace.add(1, at: .seconds(1))
+        #expect(pace.isBehind && !pace.isBusy && pace.due == .seconds(5))
+        let synchronizes = pace.start(at: .seconds(5), all: false)
+        pace.finish(synced: nil)
+        #expect(synchronizes && !pace.isBehind && pace.due == nil)
     }
 }

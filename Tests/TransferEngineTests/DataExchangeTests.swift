@@ -65,13 +65,6 @@ import Testing
         try await bench.wait("the request has ended") { bench.server.requests.allSatisfy(\.isFinished) }
     }
 
-    @Test(arguments: [304, 404, 500])
-    func anyStatusIsAnAnswer(status: Int) async throws {
-        bench.server.serve("/feed") { _ in .status(status, body: status == 304 ? "" : "no") }
-        let answer = try await fetch(DataRequest(url: bench.server.url("/feed"), limit: 100))
-        #expect(answer.heads.map(\.status) == [status])
-    }
-
     @Test func anAnswerThatIsTooLargeIsAnError() async throws {
         bench.server.serve("/feed", Resource(TestContent(seed: 1, size: 50_000_000)))
         let error = await failure { try await fetch(DataRequest(url: bench.server.url("/feed"), limit: 100_000)) }

@@ -14,18 +14,6 @@ import Testing
         .resource(nothing).chunked().header("ETag", "\"v1\""),
     ]
 
-    @Test(arguments: 0..<4) func anEmptyFileIsRequestedAgain(_ number: Int) async throws {
-        let bench = try EngineBench()
-        let path = bench.add(1, Resource(content, etag: "\"v1\""), Array(repeating: Self.empty[number], count: 4))
-        try bench.fill(1)
-        try await bench.wait("the reason is reported") {
-            bench.snapshots(1).contains { $0.error?.message == "the server sent an empty file" && $0.isRetrying }
-        }
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
-        #expect(bench.server.requests(for: path).count == 5)
-    }
-
     @Test func anEmptyFileDoesNotReplaceBytes() async throws {
         let bench = try EngineBench()
         bench.add(1, Resource(content), [.close(after: 30_000), Self.empty[0]])
@@ -41,17 +29,6 @@ import Testing
         #expect(await failure { try await bench.open(1) } == TransferError(.unusable, "the server sent an empty file"))
         #expect(bench.failures.count == 1)
         #expect(try await bench.open(1).total == 60_000)
-    }
-
-    @Test func anotherSourceIsRequestedInPlaceOfAnEmptyFile() async throws {
-        let bench = try EngineBench()
-        bench.server.serve("/empty.mp3", Self.nothing)
-        bench.server.serve("/1.mp3", Resource(content))
-        var source = DownloadSource(key: 1, url: bench.server.url("/empty.mp3"), generation: 1)
-        source.setLocations(["/empty.mp3", "/1.mp3"].map { DownloadSource.Location(url: bench.server.url($0)) })
-        bench.know(source)
-        #expect(try await bench.read(1, 0..<60_000) == content.bytes)
-        #expect(bench.server.requests(for: "/empty.mp3").count == 1)
     }
 
     // MARK: Bodies that end with the connection

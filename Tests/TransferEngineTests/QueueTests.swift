@@ -4,74 +4,10 @@ import Testing
 
 @testable import Transfers
 
-/// The cost of queued downloads: no descriptor, no buffer, no work in each iteration of the engine's loop.
+/// Long queues of downloads.
 @Suite struct QueueTests {
     private let content = TestContent(seed: 94, size: 200_000)
     private static let count: Int64 = 300
-
-    private func bench(_ gate: Gate) throws -> EngineBench {
-        let bench = try EngineBench()
-        for key in 1...Self.count {
-            bench.add(MediaID(key), Resource(content, etag: "\"v1\""), Array(repeating: .hold(gate), count: 4))
-        }
-        return bench
-    }
-
-    private func fill(_ bench: EngineBench) async throws {
-        for key in 1...Self.count { try bench.fill(MediaID(key)) }
-        try await bench.wait("all are queued") { try await bench.engine.snapshots().count == Self.count }
-        try await bench.wait("two run") {
-            try await bench.engine.snapshots().filter { $0.state == .running }.count == 2
-        }
-    }
-
-    @Test func queuedDownloadsAreNotExaminedInEachRound() async throws {
-        let gate = Gate(heldAt: 1_000)
-        let bench = try bench(gate)
-        try await fill(bench)
-        func state() async throws -> (rounds: Int, examined: Int) {
-            try await bench.onLoop { ($0.rounds, $0.downloads.examined) }
-        }
-        let before = try await state()
-        for position in stride(from: 2_000, through: 100_000, by: 2_000) {
-            gate.advance(to: position)
-            try await bench.wait("the bytes have arrived") {
-                try await bench.engine.snapshots().filter { $0.received == Int64(position) }.count == 2
-            }
-        }
-        let after = try await state()
-        let rounds = after.rounds - before.rounds
-        #expect(rounds >= 50)
-        // Two examinations in each round, each of at most the two that run.
-        #expect(after.examined - before.examined <= 4 * rounds)
-    }
-
-    @Test func queuedDownloadsHaveNoDescriptor() async throws {
-        let gate = Gate(heldAt: 1_000)
-        let bench = try bench(gate)
-        for key in 1...20 as ClosedRange<Int64> {
-            _ = try await bench.read(MediaID(key), 0..<1_000)
-            try await bench.wait("its checkpoint is written") {
-                let name = bench.source(MediaID(key))?.file ?? ""
-                return try bench.engine.cache.checkpoint(of: name)?.receivedBytes == 1_000
-            }
-        }
-        bench.shutDown()
-        try bench.start()
-        try await fill(bench)
-        func open() async throws -> Set<MediaID> {
-            try await bench.onLoop { loop in
-                Set(loop.downloads.all.filter { $0.file?.isOpen == true }.map(\.source.key))
-            }
-        }
-        #expect(try await open().count <= 2)
-        gate.open()
-        for key in 1...20 as ClosedRange<Int64> {
-            try await bench.waitUntilWhole(MediaID(key))
-            #expect(try bench.holds(MediaID(key), content))
-        }
-        try await bench.wait("the files are closed") { try await open().count <= 2 }
-    }
 
     @Test func aServerThatRefusesIsNotAskedForEachDownload() async throws {
         let bench = try EngineBench()

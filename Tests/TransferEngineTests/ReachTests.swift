@@ -29,7 +29,7 @@ struct ReachTests {
         try EngineBench { configuration in
             configuration.network.reach.assumed = [("127.0.0.1", AddressSpace.public), ("127.0.0.2", .local)].compactMap
             {
-                block, space in AddressBlock(block).map { ReachPolicy.Assumption($0, space) }
+                block, space in AddressBlock(block).map { ($0, space) }
             }
             configuration.network.reach.exceptions = exceptions.compactMap(ReachPolicy.Exception.init)
             configuration.network.resolved = resolved

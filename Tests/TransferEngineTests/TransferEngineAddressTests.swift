@@ -33,27 +33,6 @@ import Testing
         #expect(bench.failures.isEmpty)
     }
 
-    @Test func anotherFileAtTheNewAddressBeginsAGeneration() async throws {
-        let bench = try await refused()
-        let other = TestContent(seed: 52, size: 4_000_000)
-        bench.server.serve("/new.mp3", Resource(other, etag: "\"v1\""))
-        try bench.engine.renew(1, [.init(url: bench.server.url("/new.mp3"))])
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, other))
-        #expect(bench.source(1)?.generation == 2)
-    }
-
-    @Test(arguments: [true, false]) func aDownloadFailsWithoutANewerAddress(sameAddress: Bool) async throws {
-        let bench = try await refused()
-        async let reader = failure { try await bench.read(1, 2_000_000..<2_000_010) }
-        try await bench.wait("a reader waits") { try await bench.engine.waits(1) == 1 }
-        try bench.engine.renew(1, sameAddress ? [.init(url: bench.server.url("/old.mp3"))] : [])
-        #expect(await reader == TransferError(.missing, "the server answered 410"))
-        try await bench.wait("the download has failed") { bench.failures.count == 1 }
-        #expect(bench.snapshots(1).last?.state == .failed)
-        #expect(bench.server.requests.count == 3, "the final address, then the first one")
-    }
-
     @Test func aChangedAddressRestartsAFailedDownload() async throws {
         let bench = try EngineBench()
         let path = bench.add(1, resource)

@@ -214,15 +214,6 @@ import Testing
         }
     }
 
-    @Test func anAbsurdLengthIsIgnored() async throws {
-        let bench = try EngineBench()
-        bench.add(1, resource, [.contentLength("99999999999999999999")])
-        #expect(try await bench.open(1).total == nil)
-        #expect(try await bench.read(1, 0..<100) == content.bytes(in: 0..<100))
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
-    }
-
     @Test func redirectsAreFollowed() async throws {
         let bench = try EngineBench()
         bench.server.serve("/a") { _ in .redirect(to: "/b", status: 301) }

@@ -40,25 +40,10 @@ import Testing
         try await expectWhole(bench)
     }
 
-    @Test func aPartWithoutContentRangeIsNotStored() async throws {
-        let bench = try bench { request in request.range != nil ? .withoutContentRange() : .normal }
-        // Even the first request asks for a part.
-        #expect(try await bench.read(1, 1_500_000..<1_500_100) == content.bytes(in: 1_500_000..<1_500_100))
-        #expect(bench.server.requests.first?.range == .from(1_500_000))
-        try await expectWhole(bench)
-    }
-
     @Test(arguments: [
-        "9223372036854775807", "9223372036854775808", "18446744073709551616", "99999999999999999999999999",
-        "1000000000000000",
+        "-5", "-0", "0x10", "ten", "-9223372036854775808", "10, 20",
+        "9223372036854775807", "18446744073709551616",
     ])
-    func anExcessiveLengthIsIgnored(value: String) async throws {
-        let bench = try bench { $0.index == 0 ? .contentLength(value) : .normal }
-        #expect(try await bench.read(1, 0..<100) == content.bytes(in: 0..<100))
-        try await expectWhole(bench)
-    }
-
-    @Test(arguments: ["-5", "-0", "0x10", "ten", "-9223372036854775808", "10, 20"])
     func aMalformedLengthFails(value: String) async throws {
         let bench = try bench { _ in .contentLength(value) }
         let error = await failure { try await bench.read(1, 0..<100) }
@@ -90,9 +75,8 @@ import Testing
 
     /// Until curl 8.5 a long line has the code of missing memory.
     @Test func missingMemoryIsNoLongHead() throws {
-        let request = EasyHandle.Request(
-            url: "http://127.0.0.1/", userAgent: "podfs-test", connectTimeout: .seconds(1), stall: .seconds(1))
-        let handle = try #require(EasyHandle(request, in: NetworkConfiguration()))
+        let request = DataRequest(url: "http://127.0.0.1/", limit: 1)
+        let handle = try #require(EasyHandle(request, in: TransferConfiguration(userAgent: "podfs-test")))
         let failure = handle.failure(.outOfMemory)
         #expect(failure.isTransient && failure.error == TransferError(.failed, "out of memory"))
     }
@@ -162,20 +146,6 @@ import Testing
         #expect(others.count == 2, "the second request goes there directly")
         #expect(others.allSatisfy { $0.headers["Authorization"] == nil && $0.headers["Referer"] == nil })
         #expect(others.allSatisfy { $0.headers["Host"] == "localhost:\(bench.server.port)" })
-    }
-
-    @Test func userInfoIsSentAgainWithinItsHost() async throws {
-        let bench = try EngineBench()
-        bench.server.serve("/a.mp3") { _ in .redirect(to: "/b.mp3") }
-        let resource = resource
-        bench.server.serve("/b.mp3", resource) { request in
-            guard request.headers["Authorization"] != nil else { return .status(401) }
-            return request.index == 0 ? .close(after: 1_000_000) : .normal
-        }
-        let url = bench.server.url("/a.mp3").replacingOccurrences(of: "//", with: "//user:secret@")
-        bench.know(DownloadSource(key: 1, url: url, generation: 1))
-        try await expectWhole(bench)
-        #expect(bench.failures.isEmpty)
     }
 
     // MARK: Certificates

@@ -64,38 +64,6 @@ import Testing
         #expect(bench.server.requests(for: path).count == 1)
     }
 
-    @Test func anUnreadOpenStoresNothing() async throws {
-        let bench = try EngineBench()
-        let large = TestContent(seed: 4, size: 50_000_000)
-        let path = bench.add(1, resource(large))
-        _ = try await bench.open(1)
-        #expect(try await bench.snapshot(1)?.state == .remote)
-        try bench.engine.close(1)
-        try await bench.wait("the request has ended") { bench.server.requests(for: path).allSatisfy(\.isFinished) }
-        try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
-        #expect(try bench.engine.cache.names() == [])
-        #expect(bench.server.requests(for: path)[0].bodyBytesWritten < large.size, "it was not fetched unread")
-        #expect(bench.source(1)?.confirmedSize == Int64(large.size))
-        for case .progress(let snapshot) in bench.events { Issue.record("an open is no task: \(snapshot)") }
-    }
-
-    @Test func aSecondReaderJoinsTheFirst() async throws {
-        let bench = try EngineBench()
-        let gate = Gate(heldAt: 100_000)
-        let path = bench.add(1, resource(content), [.hold(gate)])
-        try bench.fill(1)
-        try await bench.waitUntilReceived(1, 100_000)
-        #expect(try await bench.read(1, 1_000..<9_000) == content.bytes(in: 1_000..<9_000), "these bytes are present")
-        async let first = bench.read(1, 90_000..<200_000)
-        async let second = bench.read(1, 150_000..<250_000)
-        gate.open()
-        #expect(try await first == content.bytes(in: 90_000..<200_000))
-        #expect(try await second == content.bytes(in: 150_000..<250_000))
-        try await bench.waitUntilWhole(1)
-        #expect(bench.server.requests(for: path).count == 1)
-        #expect(bench.share(path, of: content.size) == 1)
-    }
-
     @Test func aTransferContinuesWhereAnEarlierEngineStopped() async throws {
         let bench = try EngineBench()
         let gate = Gate(heldAt: 1_500_000)
@@ -323,30 +291,6 @@ import Testing
         gate.open()
         try await bench.waitUntilWhole(1, 2, 3, 4, 5)
         #expect(bench.server.peakConcurrentRequests <= 3)
-    }
-
-    @Test func aReaderPreemptsAConnectionThatOnlyFills() async throws {
-        let bench = try EngineBench {
-            $0.pools.readersPerHost = 2
-            $0.pools.filling = 1
-            $0.pools.slotTime = .zero
-        }
-        let gate = Gate(heldAt: 100_000)
-        for key in 1...6 { bench.add(MediaID(Int64(key)), resource(content)) { _ in .hold(gate) } }
-        for key in 1...6 {
-            #expect(try await bench.read(MediaID(Int64(key)), 0..<4_096) == content.bytes(in: 0..<4_096))
-        }
-        gate.open()
-        try await bench.waitUntilWhole(1, 2, 3, 4, 5, 6)
-        for key in 1...6 { #expect(try bench.holds(MediaID(Int64(key)), content)) }
-    }
-
-    @Test func aHeldResponseOccupiesNoPlace() async throws {
-        let bench = try EngineBench { $0.pools.readersPerHost = 1 }
-        for key in 1...4 { bench.add(MediaID(Int64(key)), resource(content)) }
-        for key in 1...4 { #expect(try await bench.open(MediaID(Int64(key))).total == 4_000_000) }
-        #expect(try await bench.read(4, 0..<4_096) == content.bytes(in: 0..<4_096))
-        for key in 1...4 { try bench.engine.close(MediaID(Int64(key))) }
     }
 }
 

@@ -97,19 +97,6 @@ import Testing
         #expect(bench.share(path, of: content.size) <= 1.05)
     }
 
-    @Test func aUserMayRetryIfTheOwnersReportAllowsIt() async throws {
-        let bench = try EngineBench()
-        bench.add(1, resource)
-        try bench.engine.setStorageFull(full)
-        #expect(await failure { try await bench.open(1) } == full)
-        let refused = TransferError(.diskFull, "the disk refused a write")
-        try bench.engine.setStorageFull(refused, allowsRetry: true)
-        #expect(await failure { try await bench.open(1) } == refused)
-        try bench.fill(1)
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
-    }
-
     /// The kernel reports lost bytes to one sync only. Here the sync for a checkpoint fails, and the later sync of the
     /// complete file succeeds although the bytes are lost.
     @Test func aFileWithBytesLostOnDiskIsNotComplete() async throws {
@@ -120,7 +107,7 @@ import Testing
         try await bench.waitUntilReceived(1, 3_900_000)
         let name = try #require(bench.source(1)?.file)
         try await bench.wait("the bytes are in a checkpoint") {
-            try bench.engine.cache.checkpoint(of: name)?.receivedBytes == 3_900_000
+            try bench.engine.cache.checkpoint(of: name)?.receivedRanges.byteCount == 3_900_000
         }
         let file = try #require(try await bench.onLoop { $0.download(1)?.file })
         try failSync(of: file)
@@ -206,7 +193,7 @@ import Testing
         try await bench.waitUntilReceived(1, 1_000_000)
         let name = try #require(bench.source(1)?.file)
         try await bench.wait("the bytes are in a checkpoint") {
-            try bench.engine.cache.checkpoint(of: name)?.receivedBytes == 1_000_000
+            try bench.engine.cache.checkpoint(of: name)?.receivedRanges.byteCount == 1_000_000
         }
         // The spare files are removed, since the next checkpoint would reuse their space.
         let spares = try FileManager.default.contentsOfDirectory(atPath: bench.cacheFolder)
@@ -237,7 +224,7 @@ import Testing
         checkpoints.resume()
         let data = try #require(try await answer)
         #expect(data.present == "0-999999")
-        #expect(try bench.engine.cache.checkpoint(of: name)?.receivedBytes == 1_000_000)
+        #expect(try bench.engine.cache.checkpoint(of: name)?.receivedRanges.byteCount == 1_000_000)
     }
 
     @Test(.enabled(if: TemporaryFilesystem.isPossible))
@@ -251,7 +238,7 @@ import Testing
         try await bench.waitUntilReceived(1, 1_000_001)
         try await bench.wait("the download is suspended") { bench.snapshots(1).last?.state == .suspended }
         try await bench.wait("the full storage is reported") { bench.storageFailures.map(\.key) == [1] }
-        #expect(try bench.engine.cache.checkpoint(of: name)?.receivedBytes == 1_000_000)
+        #expect(try bench.engine.cache.checkpoint(of: name)?.receivedRanges.byteCount == 1_000_000)
         gate.open()
         bench.shutDown()
         let left = try ContentCache.checkpoint(of: name, in: FilePath(bench.cacheFolder))

@@ -56,22 +56,6 @@ import Testing
         #expect(bench.server.calls("PUT").count == 3)
     }
 
-    /// The server shuts down its sending side and reads no more. The media exceed the buffers between client and
-    /// server, so the client cannot send the rest.
-    @Test(arguments: [true, false]) func aServerThatHangsUpDuringTheMediaIsNotWaitedFor(_ speaksTus: Bool)
-        async throws
-    {
-        let bench = try UploadEngineBench(size: 24_000_000)
-        bench.server.change { $0.speaksTus = speaksTus }
-        bench.server.misbehave {
-            ["PUT", "PATCH"].contains($0.method) && $0.index == 0 ? .stall(after: 100_000) : nil
-        }
-        try await bench.run()
-        try bench.expectWhole()
-        #expect(bench.server.calls(speaksTus ? "PATCH" : "PUT").count == 2)
-        #expect(bench.server.videos.map(\.timesStored) == [1])
-    }
-
     @Test(arguments: [true, false]) func aLostResponseToTheMediaMakesNoSecondVideo(_ speaksTus: Bool) async throws {
         bench.server.change { $0.speaksTus = speaksTus }
         bench.server.misbehave { ["PUT", "PATCH"].contains($0.method) && $0.index == 0 ? .dropAnswer : nil }
@@ -172,19 +156,6 @@ import Testing
         try bench.expectWhole()
     }
 
-    @Test func theServersRetryAfterIsKept() async throws {
-        bench.server.misbehave { $0.method == "POST" && $0.index == 0 ? .status(429, retryAfter: 1) : nil }
-        let start = ContinuousClock.now
-        try await bench.run()
-        #expect(start.duration(to: .now) >= .seconds(1))
-        #expect(bench.server.videos.count == 1)
-    }
-
-    @Test func aMissingFileIsReported() async throws {
-        bench.source.path = bench.folder.file("none")
-        #expect(try await bench.failure()?.message.contains("missing or damaged") ?? false)
-    }
-
     @Test func aShorterFileIsNotSent() async throws {
         bench.source.size += 1
         #expect(try await bench.failure()?.message.contains("missing or damaged") ?? false)
@@ -238,14 +209,5 @@ import Testing
         try await bench.waitForEnd()
         try bench.expectWhole()
         #expect(bench.server.videos.count == 1)
-    }
-
-    @Test func aCancelledUploadEnds() async throws {
-        bench.server.change { $0.bytesPerSecond = 500_000 }
-        bench.start()
-        try await bench.wait("bytes are sent") { $0.contains { $0.sent > 0 } }
-        bench.engine.cancelUpload(1)
-        try await bench.wait("the upload is cancelled") { $0.last?.state == .cancelled }
-        #expect(bench.server.videos.allSatisfy { $0.movie == nil })
     }
 }

@@ -161,7 +161,6 @@ CREATE TABLE rendition (
     file TEXT NOT NULL UNIQUE,
     size INTEGER,
     validator TEXT,
-    content_type TEXT,
     final_url TEXT,
     received INTEGER NOT NULL DEFAULT 0,
     complete INTEGER NOT NULL DEFAULT 0,

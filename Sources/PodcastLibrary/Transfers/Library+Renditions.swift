@@ -64,7 +64,7 @@ extension Library {
                 [
                     "episode": rendition.episode, "podcast": podcast, "generation": rendition.generation,
                     "file": rendition.file, "size": rendition.size, "validator": rendition.validator,
-                    "content_type": rendition.contentType, "final_url": rendition.finalURL,
+                    "final_url": rendition.finalURL,
                     "received": rendition.received, "complete": rendition.complete, "sha256": rendition.sha256,
                     "file_state": rendition.fileState, "created": rendition.created,
                     "last_opened": rendition.lastOpened,
@@ -186,7 +186,7 @@ enum RenditionSQL {
 
 extension Rendition: StoredRow {
     static let columns = """
-        r.episode, r.generation, r.file, r.size, r.validator, r.content_type, r.final_url, r.received, r.complete, \
+        r.episode, r.generation, r.file, r.size, r.validator, r.final_url, r.received, r.complete, \
         r.sha256, r.file_state, r.created, r.last_opened, e.pinned, \(RenditionSQL.played), r.archived
         """
     static let table = "rendition r JOIN episode e ON e.id = r.episode"
@@ -194,8 +194,7 @@ extension Rendition: StoredRow {
     init(_ row: Row) {
         self.init(
             episode: row[0], generation: row[1], file: row[2], size: row[bytes: 3], validator: row[4],
-            contentType: row[5], finalURL: row[6], received: row[bytes: 7] ?? 0, complete: row[8], sha256: row[9],
-            fileState: row[10], created: row[11], lastOpened: row[12], pinned: row[13], played: row[14],
-            archived: row[15])
+            finalURL: row[5], received: row[bytes: 6] ?? 0, complete: row[7], sha256: row[8], fileState: row[9],
+            created: row[10], lastOpened: row[11], pinned: row[12], played: row[13], archived: row[14])
     }
 }

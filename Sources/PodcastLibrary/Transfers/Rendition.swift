@@ -13,7 +13,6 @@ package struct Rendition: Sendable, Equatable {
     package var size: Int64?
     /// The validator of the response; opaque to this module.
     package var validator: String?
-    package var contentType: String?
     package var finalURL: String?
     /// The number of received bytes.
     package var received: Int64 = 0
@@ -38,15 +37,15 @@ extension Rendition {
     ) {
         self.init(
             episode: episode, generation: generation, file: file, size: pin.total, validator: pin.validator?.text,
-            contentType: pin.mediaType, finalURL: finalURL, created: now, lastOpened: now)
+            finalURL: finalURL, created: now, lastOpened: now)
     }
 
     /// Creates the rendition of a cache file with this checkpoint.
     package init(file: String, _ checkpoint: Checkpoint, now: Int64) {
         self.init(
             episode: checkpoint.key.episode, generation: checkpoint.generation, file: file, size: checkpoint.total,
-            validator: checkpoint.validator, contentType: checkpoint.contentType, finalURL: checkpoint.finalURL,
-            received: checkpoint.receivedBytes, complete: checkpoint.complete, sha256: checkpoint.sha256,
+            validator: checkpoint.validator, finalURL: checkpoint.finalURL,
+            received: checkpoint.receivedRanges.byteCount, complete: checkpoint.complete, sha256: checkpoint.sha256,
             fileState: checkpoint.state?.text, created: now, lastOpened: now)
     }
 }

@@ -97,7 +97,6 @@ final class CacheVerifier: ServicePart {
             var checkpoint = Checkpoint(key: MediaID(before.episode), generation: before.generation)
             checkpoint.total = before.size
             checkpoint.validator = before.validator
-            checkpoint.contentType = before.contentType
             checkpoint.finalURL = before.finalURL
             checkpoint.sha256 = before.sha256
             let result = await engine.verify(before.file, checkpoint)

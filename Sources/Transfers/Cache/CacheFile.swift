@@ -10,25 +10,10 @@ package import SystemPackage
 /// never truncated, and no holes are punched. If the size is known, the file has that size from the start, so that
 /// readers may map it. Thread-safe, since `pread` and `pwrite` carry their offset.
 package final class CacheFile: Sendable {
-    /// A descriptor of the file, closed when the last call that uses it has returned.
-    private final class Descriptor: Sendable {
-        let value: FileDescriptor
-
-        init(_ value: FileDescriptor) { self.value = value }
-
-        deinit { try? value.close() }
-    }
-
-    private enum State {
-        case open(Descriptor)
-        /// Closed by `close`. The next use opens the path, which must still lead to this inode.
-        case closed(inode: UInt64)
-    }
-
     /// The name in the cache's media folder.
     package let name: String
     package let path: FilePath
-    private let state: Mutex<State>
+    private let descriptor: FileDescriptor
     /// Locked during a sync, so that a failure is counted before the next sync of this file begins.
     private let syncing = Mutex(())
     private let syncFailures = Atomic(0)
@@ -36,62 +21,27 @@ package final class CacheFile: Sendable {
     init(name: String, path: FilePath, descriptor: FileDescriptor) {
         self.name = name
         self.path = path
-        state = Mutex(.open(Descriptor(descriptor)))
+        self.descriptor = descriptor
     }
 
-    /// Calls `body` with an open descriptor.
-    private func withDescriptor<Value>(_ body: (FileDescriptor) throws(Errno) -> Value) throws(Errno) -> Value {
-        let descriptor = try state.withLock { state throws(Errno) in
-            switch state {
-            case .open(let descriptor): return descriptor
-            case .closed(let inode):
-                let opened: CheckedFile
-                do throws(CacheFileDefect) {
-                    opened = try CheckedFile(at: path, .readWrite, expecting: .file)
-                } catch {
-                    throw Errno(rawValue: error.errorNumber)
-                }
-                let descriptor = Descriptor(opened.descriptor)
-                guard opened.state.inode == inode else { throw Errno.noSuchFileOrDirectory }
-                state = .open(descriptor)
-                return descriptor
-            }
-        }
-        return try withExtendedLifetime(descriptor) { () throws(Errno) in try body(descriptor.value) }
-    }
-
-    /// Closes the descriptor until the next use of the file.
-    package func close() {
-        state.withLock { state in
-            var status = stat()
-            guard case .open(let descriptor) = state, fstat(descriptor.value.rawValue, &status) == 0 else { return }
-            state = .closed(inode: UInt64(status.st_ino))
-        }
-    }
-
-    /// Whether a descriptor is open.
-    package var isOpen: Bool { state.withLock { if case .open = $0 { true } else { false } } }
+    deinit { try? descriptor.close() }
 
     /// Writes all of `bytes` at `offset`. Throws the errno of `pwrite`, for example ENOSPC.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
-        try withDescriptor { descriptor throws(Errno) in
-            do { try descriptor.writeAll(toAbsoluteOffset: offset, bytes) } catch { throw error as? Errno ?? .ioError }
-        }
+        do { try descriptor.writeAll(toAbsoluteOffset: offset, bytes) } catch { throw error as? Errno ?? .ioError }
     }
 
     /// Fills the buffer with the file's bytes from `offset` on. Returns the number of bytes read, which is less than
     /// the buffer's size only at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
-        try withDescriptor { descriptor throws(Errno) in try descriptor.readFully(into: buffer, at: offset) }
+        try descriptor.readFully(into: buffer, at: offset)
     }
 
     /// Extends the file to `size` bytes if it is shorter; never shortens it. The corresponding C function is
     /// `ftruncate`.
     package func extend(to size: Int64) throws(Errno) {
         guard try currentState().size < size else { return }
-        try withDescriptor { descriptor throws(Errno) in
-            guard ftruncate(descriptor.rawValue, off_t(size)) == 0 else { throw Errno(rawValue: errno) }
-        }
+        guard ftruncate(descriptor.rawValue, off_t(size)) == 0 else { throw Errno(rawValue: errno) }
     }
 
     /// The number of syncs that have failed.
@@ -106,12 +56,10 @@ package final class CacheFile: Sendable {
     ///   have lost.
     package func synchronize(knownFailures known: Int) throws(Errno) {
         try syncing.withLock { _ throws(Errno) in
-            try withDescriptor { descriptor throws(Errno) in
-                guard fdatasync(descriptor.rawValue) == 0 else {
-                    let error = errno
-                    syncFailures.add(1, ordering: .releasing)
-                    throw Errno(rawValue: error)
-                }
+            guard fdatasync(descriptor.rawValue) == 0 else {
+                let error = errno
+                syncFailures.add(1, ordering: .releasing)
+                throw Errno(rawValue: error)
             }
             guard failedSyncs == known else { throw .ioError }
         }
@@ -120,37 +68,27 @@ package final class CacheFile: Sendable {
     /// Computes a digest of the first `size` bytes, in lower-case hexadecimal. Reads all of them, so it must not run on
     /// the thread that serves transfers.
     package func digest(_ algorithm: FileHash.Algorithm, size: Int64) throws(Errno) -> String {
-        try withDescriptor { descriptor throws(Errno) in
-            try FileDigest.digest(algorithm, of: descriptor, size: size)
-        }
+        try FileDigest.digest(algorithm, of: descriptor, size: size)
     }
 
     /// Computes the SHA-256; see `digest`.
     package func sha256(size: Int64) throws(Errno) -> String { try digest(.sha256, size: size) }
 
     /// Whether the file still has a name; a removed file may still be open.
-    func isLinked() -> Bool { (try? status().st_nlink > 0) ?? false }
-
-    func currentState() throws(Errno) -> FileState { FileState(try status()) }
-
-    private func status() throws(Errno) -> stat {
-        try withDescriptor { descriptor throws(Errno) in
-            var status = stat()
-            guard fstat(descriptor.rawValue, &status) == 0 else { throw Errno(rawValue: errno) }
-            return status
-        }
+    func isLinked() -> Bool {
+        var status = stat()
+        return fstat(descriptor.rawValue, &status) == 0 && status.st_nlink > 0
     }
+
+    func currentState() throws(Errno) -> FileState { try FileState(of: descriptor) }
 
     /// Whether the file system reports data, not a hole, for all of `range`. It reports whole blocks, so `true` does
     /// not prove that every byte was written. The check moves the descriptor's file offset, which no read or write here
     /// uses.
     func mayContain(_ range: Range<Int64>) -> Bool {
         if range.isEmpty { return true }
-        let reports = try? withDescriptor { descriptor throws(Errno) in
-            clinux_seek_data(descriptor.rawValue, off_t(range.lowerBound)) == off_t(range.lowerBound)
-                && clinux_seek_hole(descriptor.rawValue, off_t(range.lowerBound)) >= off_t(range.upperBound)
-        }
-        return reports ?? false
+        return clinux_seek_data(descriptor.rawValue, off_t(range.lowerBound)) == off_t(range.lowerBound)
+            && clinux_seek_hole(descriptor.rawValue, off_t(range.lowerBound)) >= off_t(range.upperBound)
     }
 }
 

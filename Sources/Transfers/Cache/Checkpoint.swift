@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Platform
 
 /// The record of a cache file's contents, stored beside it.
 ///
@@ -18,8 +19,6 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package var total: Int64?
     /// The strong validator as `Validator.text`; absent without one.
     package var validator: String?
-    /// The media type in the server's response.
-    package var contentType: String?
     /// The URL of the last accepted response, after redirects.
     package var finalURL: String?
     /// Whether every byte is present, synced and hashed.
@@ -34,44 +33,29 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     package var inode: UInt64 = 0
     /// The state that the file had when it was completed; absent before.
     package var state: FileState?
-    /// The ranges written to the file (and perhaps not yet to the disk), as `[from, to]`; `to` is exclusive.
-    package var received: [[Int64]] = []
+    /// The ranges written to the file (and perhaps not yet to the disk), as `ByteRanges.text`.
+    private var received = ""
     /// The part of `received` that a sync has written to the disk, in the same form.
-    package var synced: [[Int64]] = []
+    private var synced = ""
 
     package init(key: MediaID, generation: Int) {
         self.key = key
         self.generation = generation
     }
 
-    /// Replaces `received`.
-    package mutating func setReceived(_ ranges: RangeSet<Int64>) { received = Self.pairs(ranges) }
-    /// Replaces `synced`.
-    package mutating func setSynced(_ ranges: RangeSet<Int64>) { synced = Self.pairs(ranges) }
-    package var receivedRanges: RangeSet<Int64> { Self.ranges(received) }
-    /// The number of received bytes.
-    package var receivedBytes: Int64 { receivedRanges.byteCount }
-    package var syncedRanges: RangeSet<Int64> { Self.ranges(synced) }
-
-    private static func pairs(_ ranges: RangeSet<Int64>) -> [[Int64]] {
-        ranges.ranges.map { [$0.lowerBound, $0.upperBound] }
+    package var receivedRanges: ByteRanges {
+        get { ByteRanges(text: received) ?? ByteRanges() }
+        set { received = newValue.text }
     }
-
-    private static func ranges(_ pairs: [[Int64]]) -> RangeSet<Int64> {
-        var result = RangeSet<Int64>()
-        for pair in pairs where pair.count == 2 && pair[0] >= 0 && pair[0] < pair[1] {
-            result.insert(contentsOf: pair[0]..<pair[1])
-        }
-        return result
+    package var syncedRanges: ByteRanges {
+        get { ByteRanges(text: synced) ?? ByteRanges() }
+        set { synced = newValue.text }
     }
 
     /// Returns the id of this boot from `/proc`; empty if it cannot be read, in which case only synced bytes are
     /// trusted.
     static func currentBootID() -> String {
-        guard let data = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id"),
-            let text = String(data: data, encoding: .utf8)
-        else { return "" }
-        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+        (SystemFile.contents("/proc/sys/kernel/random/boot_id") ?? "").filter { !$0.isWhitespace }
     }
 
     func encoded() throws -> Data {
@@ -83,21 +67,12 @@ package struct Checkpoint: Sendable, Codable, Equatable {
     /// Decodes a checkpoint; `nil` if it is damaged or of another version, in which case its file is discarded.
     static func decode(_ data: Data) -> Checkpoint? {
         guard let checkpoint = try? JSONDecoder().decode(Checkpoint.self, from: data),
-            checkpoint.version == currentVersion, checkpoint.isPlausible
+            checkpoint.version == currentVersion, generations.contains(checkpoint.generation),
+            (0...BodyFraming.largestSize).contains(checkpoint.total ?? 0)
         else { return nil }
         return checkpoint
     }
 
-    /// The maximum size: 16 TiB, the largest file of ext4.
-    private static let largest: Int64 = 1 << 44
     /// The possible generations; the limit corresponds to one rendition a second for 68 years.
     private static let generations = 0...Int(Int32.max)
-
-    /// Whether the numbers are possible for a file.
-    private var isPlausible: Bool {
-        guard Self.generations.contains(generation), (0...Self.largest).contains(total ?? 0) else { return false }
-        return (received + synced).allSatisfy { pair in
-            pair.count == 2 && 0 <= pair[0] && pair[0] <= pair[1] && pair[1] <= Self.largest
-        }
-    }
 }

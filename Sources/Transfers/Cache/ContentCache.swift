@@ -8,7 +8,7 @@ package import SystemPackage
 /// checkpoint, the record of the bytes that the file has, is `media/XX/NAME.json`.
 ///
 /// One process writes, and holds the `FolderLock` of the folder. Any number of processes read, through `MediaReader`.
-/// Names are random, so a name is never reused for another rendition (version of a media file).
+/// Names are random (UUIDs), so a name is never reused for another rendition (version of a media file).
 package final class ContentCache: Sendable {
     package let directory: FilePath
     /// `Checkpoint.currentBootID` when the cache was opened.
@@ -98,14 +98,7 @@ package final class ContentCache: Sendable {
         return CacheFile(name: name, path: path, descriptor: descriptor)
     }
 
-    private static func newName() -> String {
-        var generator = SystemRandomNumberGenerator()
-        let number = [generator.next(), generator.next()] as [UInt64]
-        return number.map { digits in
-            let text = String(digits, radix: 16)
-            return String(repeating: "0", count: 16 - text.count) + text
-        }.joined()
-    }
+    private static func newName() -> String { UUID().uuidString.lowercased().filter { $0 != "-" } }
 
     /// Creates the folder that contains `path`, and the folders above it if a person has removed them.
     private func createFolder(of path: FilePath) throws(Errno) {
@@ -179,27 +172,19 @@ package final class ContentCache: Sendable {
         }
         let file = CacheFile(name: name, path: path, descriptor: opened.descriptor)
         if let recorded = checkpoint.state, checkpoint.receivedRanges == RangeSet(0..<recorded.size) {
-            guard
-                CacheExpectation.recorded(recorded, size: recorded.size).defect(of: opened.state, opened.descriptor)
-                    == nil
-            else {
-                remove(name)
-                return nil
+            let expectation = CacheExpectation.recorded(recorded, size: recorded.size)
+            if expectation.defect(of: opened.state, opened.descriptor) == nil {
+                return (file, checkpoint, RangeSet(0..<recorded.size))
             }
-            return (file, checkpoint, RangeSet(0..<recorded.size))
+        } else if opened.state.inode == checkpoint.inode {
+            // The device number is not compared: that of some file systems changes at each mount (btrfs, overlay).
+            let sameBoot = !bootID.isEmpty && checkpoint.bootID == bootID
+            let claimed = sameBoot ? checkpoint.receivedRanges : checkpoint.syncedRanges
+            let present = claimed.ranges.filter { $0.upperBound <= opened.state.size && file.mayContain($0) }
+            return (file, checkpoint, RangeSet(present))
         }
-        // The device number is not compared, since that of some file systems changes at each mount (btrfs, overlay).
-        guard opened.state.inode == checkpoint.inode else {
-            remove(name)
-            return nil
-        }
-        let sameBoot = !bootID.isEmpty && checkpoint.bootID == bootID
-        let claimed = sameBoot ? checkpoint.receivedRanges : checkpoint.syncedRanges
-        var present = RangeSet<Int64>()
-        for range in claimed.ranges where range.upperBound <= opened.state.size && file.mayContain(range) {
-            present.insert(contentsOf: range)
-        }
-        return (file, checkpoint, present)
+        remove(name)
+        return nil
     }
 
     /// Reads the checkpoint of a file, without comparing the two.

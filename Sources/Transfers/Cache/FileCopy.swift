@@ -5,8 +5,8 @@ package import SystemPackage
 
 /// A copy of a file on any file system, with the digest of the copied bytes.
 ///
-/// The blocks are shared if the file system can do that (FICLONE), otherwise copied by the kernel or the server
-/// (copy_file_range(2)), otherwise read and written.
+/// The blocks are shared if the file system can do that (FICLONE), otherwise read and written: for the digest, every
+/// byte has to be read anyway.
 package enum FileCopy {
     /// The number of bytes copied and synced at a time: few enough that other readers of the disk do not wait long.
     private static let step: Int64 = 8 << 20
@@ -31,20 +31,17 @@ package enum FileCopy {
         let digest = try RunningDigest(.sha256)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferSize, alignment: 4_096)
         defer { buffer.deallocate() }
-        var canCopyInKernel = !isReflinked
         var offset: Int64 = 0
         while offset < size {
             if offset > 0 { begin() }
             let end = min(size, offset + step)
-            if canCopyInKernel { canCopyInKernel = try copyInKernel(source, offset..<end, to: destination) }
-            let writes = !isReflinked && !canCopyInKernel
             var position = offset
             while position < end {
                 let wanted = Int(min(Int64(bufferSize), end - position))
                 let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
                 guard try source.readFully(into: part, at: position) == wanted else { throw Errno.ioError }
                 try digest.append(UnsafeRawBufferPointer(part))
-                if writes {
+                if !isReflinked {
                     _ = try destination.writeAll(toAbsoluteOffset: position, UnsafeRawBufferPointer(part))
                 }
                 position += Int64(wanted)
@@ -55,29 +52,5 @@ package enum FileCopy {
         }
         guard fsync(destination.rawValue) == 0 else { throw Errno(rawValue: errno) }
         return try digest.finish()
-    }
-
-    /// Copies a range by copy_file_range(2).
-    ///
-    /// - Returns: `false` if the kernel cannot copy between these files; the caller then writes the whole range.
-    private static func copyInKernel(
-        _ source: FileDescriptor, _ range: Range<Int64>, to destination: FileDescriptor
-    ) throws -> Bool {
-        try source.seek(offset: range.lowerBound, from: .start)
-        try destination.seek(offset: range.lowerBound, from: .start)
-        var rest = range.upperBound - range.lowerBound
-        while rest > 0 {
-            let count = clinux_copy_file_range(source.rawValue, destination.rawValue, Int(rest))
-            if count > 0 {
-                rest -= Int64(count)
-            } else if count == 0 {
-                // Some file systems copy nothing without an error.
-                return false
-            } else if errno != EINTR {
-                if errno == ENOSPC || errno == EDQUOT || errno == EIO { throw Errno(rawValue: errno) }
-                return false
-            }
-        }
-        return true
     }
 }

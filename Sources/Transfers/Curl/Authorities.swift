@@ -8,8 +8,6 @@ package struct Authorities: Sendable, Equatable {
     package var bundle: String?
     /// The path of a folder with one file for each authority, named by the hash of the authority's subject.
     package var folder: String?
-    /// Whether the only authorities are those that `adding` has added.
-    private var hasOnlyAdded = false
 
     package init(bundle: String?, folder: String?) {
         self.bundle = bundle
@@ -69,12 +67,6 @@ package struct Authorities: Sendable, Equatable {
                 + (bundle.map { " (\($0))" } ?? "") + "; " + Self.remedy
     }
 
-    /// The remedy for a server with an unknown authority if the only known ones are those that `adding` has added;
-    /// otherwise `nil`.
-    package var adviceOnUnknownAuthority: String? {
-        hasOnlyAdded ? "only the authorities of transfers.ca_file are known; \(Self.remedy)" : nil
-    }
-
     private static let remedy = "install the package ca-certificates, or correct SSL_CERT_FILE"
 
     // MARK: Further authorities
@@ -99,9 +91,7 @@ package struct Authorities: Sendable, Equatable {
         }
         let present = bundle.flatMap(Self.contents) ?? []
         try AtomicFile.write(present + [UInt8(ascii: "\n")] + own, to: place, mode: 0o600, isSoleWriter: true)
-        var all = Authorities(bundle: place, folder: folder)
-        all.hasOnlyAdded = !isPresent
-        return all
+        return Authorities(bundle: place, folder: folder)
     }
 
     private static func contents(of file: String) -> [UInt8]? {

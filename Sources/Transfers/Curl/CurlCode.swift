@@ -35,7 +35,7 @@ struct CurlCode: Equatable {
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE:
             return (TransferError(.unreachable, "the server's certificate is not trusted (\(says))"), false)
         case CURLE_OPERATION_TIMEDOUT:
-            return (TransferError(.timedOut, "the server stopped sending"), true)
+            return (TransferError(.timedOut, "the server stopped responding"), true)
         case CURLE_PARTIAL_FILE:
             return (TransferError(.failed, "the server closed the connection early"), true)
         case CURLE_GOT_NOTHING:
@@ -54,21 +54,6 @@ struct CurlCode: Equatable {
             return (TransferError(.unusable, "the address is malformed"), false)
         default:
             return (TransferError(.failed, lowered(says)), true)
-        }
-    }
-
-    /// The error of a request with a body, and whether a retry may help; `nil` if `failure` applies.
-    var uploadFailure: (error: TransferError, isTransient: Bool)? {
-        switch raw {
-        case CURLE_OPERATION_TIMEDOUT: return (TransferError(.timedOut, "the server stopped answering"), true)
-        case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
-            return (TransferError(.failed, "the server reset the connection"), true)
-        case CURLE_SEND_FAIL_REWIND:
-            return (
-                TransferError(.failed, "the connection broke, and the data could not be sent again from the start"),
-                true
-            )
-        default: return nil
         }
     }
 

@@ -1,3 +1,4 @@
+internal import CCrypto
 internal import CCurl
 internal import Glibc
 internal import Platform
@@ -113,28 +114,9 @@ extension EasyHandle {
     }
 }
 
-// The state of a running transfer's connection.
 extension EasyHandle {
-    /// Whether the server has closed its side of the connection. Bytes that it sent before the close can still be read.
-    /// While curl cannot send, because the server's receive window is closed, curl does not notice the close itself.
-    var peerHasClosed: Bool {
-        guard let socket = connectedSocket else { return false }
-        var entry = pollfd(fd: socket, events: Self.readSideClosed, revents: 0)
-        return poll(&entry, 1, 0) > 0 && entry.revents & Self.readSideClosed != 0
-    }
-
-    /// POLLRDHUP of <bits/poll.h>, which Glibc's module omits.
-    private static let readSideClosed: Int16 = 0x2000
-
     /// The local address of the connection; `nil` while there is none.
     var localAddress: NetworkAddress? { text(CURLINFO_LOCAL_IP).flatMap { NetworkAddress($0) } }
-
-    /// The descriptor of the connection, found by its two ports, since CURLINFO_ACTIVESOCKET returns it only after the
-    /// end of a transfer.
-    private var connectedSocket: Int32? {
-        let (local, remote) = (integer(CURLINFO_LOCAL_PORT), integer(CURLINFO_PRIMARY_PORT))
-        return local > 0 && remote > 0 ? OpenSockets.connected(from: local, to: remote) : nil
-    }
 }
 
 // Verification of certificates.
@@ -152,37 +134,24 @@ extension EasyHandle {
         }
         let proxy = integer(CURLINFO_PROXY_SSL_VERIFYRESULT)
         let owner = proxy != 0 ? "the proxy" : hop?.host ?? "the server"
-        let rejection = CertificateRejection(verifyResult: proxy != 0 ? proxy : integer(CURLINFO_SSL_VERIFYRESULT))
-        let advice = rejection.isUnknownAuthority ? network.authorities.adviceOnUnknownAuthority : nil
-        let reason = rejection.reason + (advice.map { "; " + $0 } ?? "")
+        let reason = Self.reason(integer(proxy != 0 ? CURLINFO_PROXY_SSL_VERIFYRESULT : CURLINFO_SSL_VERIFYRESULT))
         let message = "the certificate of \(owner) is not trusted: \(reason)"
-        let problem = advice == nil ? TransferError.CertificateProblem.rejected : .unverifiable
-        return (TransferError(.unreachable, message, certificate: problem), false)
+        return (TransferError(.unreachable, message, certificate: .rejected), false)
     }
-}
 
-/// The reason why a server's or a proxy's certificate was rejected.
-struct CertificateRejection: Equatable {
-    let reason: String
-    /// Whether no known authority has signed the certificate, directly or through others.
-    let isUnknownAuthority: Bool
-
+    /// Returns the reason for which a certificate was rejected.
+    ///
     /// - Parameter result: The result of OpenSSL's verification (X509_STORE_CTX_get_error(3)).
-    init(verifyResult result: Int) {
-        isUnknownAuthority = [2, 19, 20, 21, 27].contains(result)
-        reason =
-            switch result {
-            // 0 (X509_V_OK), 1 (X509_V_ERR_UNSPECIFIED): the chain is valid, but libcurl, which compares the names
-            // itself, has found no match. 62, 64: OpenSSL has found none (X509_V_ERR_HOSTNAME_MISMATCH,
-            // X509_V_ERR_IP_ADDRESS_MISMATCH).
-            case 0, 1, 62, 64: "it is for another host"
-            case 9: "it is not valid yet, or the clock of this computer is wrong"
-            case 10: "it has expired, or the clock of this computer is wrong"
-            case 18: "it is self-signed; transfers.ca_file can add it"
-            case 2, 19, 20, 21, 27: "its authority is not known here; transfers.ca_file can add it"
-            case 23: "it is revoked"
-            case 66, 67, 68: "its key or its signature is too weak"
-            default: "OpenSSL's verification error \(result)"
-            }
+    static func reason(_ result: Int) -> String {
+        switch result {
+        // 0 (X509_V_OK), 1 (X509_V_ERR_UNSPECIFIED): the chain is valid, but libcurl, which compares the names itself,
+        // has found no match. 62, 64: OpenSSL has found none (X509_V_ERR_HOSTNAME_MISMATCH,
+        // X509_V_ERR_IP_ADDRESS_MISMATCH).
+        case 0, 1, 62, 64: "it is for another host"
+        case 10: "it has expired, or the clock of this computer is wrong"
+        case 18: "it is self-signed; transfers.ca_file can add it"
+        case 2, 19, 20, 21, 27: "its authority is not known here; transfers.ca_file can add it"
+        default: String(cString: X509_verify_cert_error_string(result))
+        }
     }
 }

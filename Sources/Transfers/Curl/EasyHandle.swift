@@ -1,12 +1,15 @@
 internal import CCurl
 internal import Platform
 
-/// The receiver of a transfer's events. Called while curl is active, so it must not call curl.
+/// The owner of a transfer, which receives its events. All but the end are received while curl is active, so that their
+/// handlers must not call curl.
 protocol EasyHandleReceiver: AnyObject {
     /// Receives the head of the final response: followed redirects and interim responses are not reported.
     func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead)
     /// Receives a piece of the body.
     func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict
+    /// Receives the result; `handle` is no longer in curl's hands.
+    func easyHandle(_ handle: EasyHandle, didEnd code: CurlCode)
 }
 
 /// One HTTP exchange, over libcurl's easy interface.
@@ -24,41 +27,6 @@ final class EasyHandle {
         case stop
     }
 
-    /// The parameters of a request.
-    struct Request {
-        var url: String
-        /// The value of the Range field without its unit: `0-99`, `100-`.
-        var range: String?
-        var fields: [(name: String, value: String)] = []
-        /// The body of a POST that is in memory; its media type is in `fields`. `nil` for every other request; `method`
-        /// contains the body of a form, a PUT or a PATCH.
-        var body: [UInt8]?
-        var userAgent: String
-        /// Credentials, sent only to URLs of their origin.
-        var credentials: Credentials?
-        /// The connect timeout.
-        var connectTimeout: Duration
-        /// The time without a received byte after which curl ends the transfer. Rounded down to whole seconds, but at
-        /// least one.
-        var stall: Duration
-        /// Whether curl requests a compressed response (Accept-Encoding) and decodes it; `false` for media.
-        var decodes = false
-        /// The timeout for the whole exchange, if any.
-        var timeout: Duration?
-        /// The address space (public, local network or loopback) of the feed or server that named `url`; `nil` if a
-        /// person entered `url`. See `ReachTrail`.
-        var reach: AddressSpace?
-        /// The maximum rate in bytes per second; 0 for none. Here it only limits the size of the receive buffer; the
-        /// receiver enforces the rate by pausing. curl's own limit is not used, because it applies to an average over
-        /// at least the last three seconds. If it were lowered on a running handle, curl would stop the transfer until
-        /// the average has fallen to the new limit, which can look like a stall.
-        var rateLimit: Int64 = 0
-        /// The number of other download requests in progress: the more there are, the smaller the receive buffer.
-        var others = 0
-        var followsRedirects = true
-        var method = Method.get
-    }
-
     /// curl's handle.
     let pointer: UnsafeMutableRawPointer
     weak var receiver: (any EasyHandleReceiver)?
@@ -72,10 +40,8 @@ final class EasyHandle {
     private var resolved: UnsafeMutablePointer<curl_slist>?
     /// The check of the addresses that curl connects to.
     var trail: ReachTrail
-    /// The head that is being received.
-    private var head = ResponseHead(status: 0)
-    /// The name of the last field in `head`.
-    private var lastField: String?
+    /// The lines of the head that is being received.
+    private var head: [UInt8] = []
     private(set) var hasReportedHead = false
     private(set) var redirects: [ResponseHead.Redirect] = []
     /// The size in bytes of all heads received so far.
@@ -111,18 +77,21 @@ final class EasyHandle {
     private static let maxRedirects = 10
 
     /// - Parameter idle: A surrendered handle, owned by this object from now on.
-    init?(_ request: Request, in network: NetworkConfiguration, reusing idle: UnsafeMutableRawPointer? = nil) {
+    init?(
+        _ request: DataRequest, _ method: Method = .get, in configuration: TransferConfiguration,
+        reusing idle: UnsafeMutableRawPointer? = nil
+    ) {
         guard CurlGlobal.isReady, let handle = idle ?? curl_easy_init() else { return nil }
         pointer = handle
-        self.network = network
+        network = configuration.network
         reach = ReachTrail(policy: network.reach, limit: request.reach)
         trail = reach
         followsRedirects = request.followsRedirects
-        if case .send(_, let body) = request.method { self.body = body } else { body = nil }
-        canRepeatWithoutExpect = request.method.sendsBody
-        canRepeat = request.body == nil && !request.method.sendsBody
-        isPlain = request.credentials == nil && request.body == nil && !request.method.sendsBody
-        configure(request)
+        if case .send(_, let body) = method { self.body = body } else { body = nil }
+        canRepeatWithoutExpect = method.sendsBody
+        canRepeat = request.body == nil && !method.sendsBody
+        isPlain = request.credentials == nil && request.body == nil && !method.sendsBody
+        configure(request, method, configuration)
         for answer in network.resolved() { resolved = curl_slist_append(resolved, answer) }
         if let resolved { ccurl_set_list(pointer, CURLOPT_RESOLVE, resolved) }
     }
@@ -148,8 +117,9 @@ final class EasyHandle {
         return pointer
     }
 
-    private func configure(_ request: Request) {
+    private func configure(_ request: DataRequest, _ method: Method, _ configuration: TransferConfiguration) {
         let handle = pointer
+        let stall = configuration.limits.stall
         if let problem = WebAddress.problem(with: request.url) {
             // Without a URL curl ends the transfer at once (CURLE_URL_MALFORMAT).
             reject(TransferError(.unusable, "its address \(problem)"))
@@ -164,9 +134,9 @@ final class EasyHandle {
             request.decodes
             ? Self.smallReceiveBuffer : Self.receiveBuffer(rateLimit: request.rateLimit, others: request.others)
         ccurl_set_long(handle, CURLOPT_BUFFERSIZE, buffer)
-        ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTimeout.milliseconds))
+        ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int((request.connectTimeout ?? stall).milliseconds))
         ccurl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, 1)
-        ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, max(1, Int(request.stall.seconds)))
+        ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, max(1, Int(stall.seconds)) * request.stallFactor)
         ccurl_set_long(handle, CURLOPT_TCP_KEEPALIVE, 1)
         if let timeout = request.timeout { ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(timeout.milliseconds)) }
         configureReach()
@@ -181,7 +151,7 @@ final class EasyHandle {
         // WINDOW_UPDATE frames keep the transfer thread in one call for half a minute, beyond any timeout; a body cut
         // by RST_STREAM counts as complete; and a stalled connection is reused for the next request.
         ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-        ccurl_set_string(handle, CURLOPT_USERAGENT, request.userAgent)
+        ccurl_set_string(handle, CURLOPT_USERAGENT, request.userAgent ?? configuration.userAgent)
         if let range = request.range { ccurl_set_string(handle, CURLOPT_RANGE, range) }
         if request.decodes { ccurl_set_string(handle, CURLOPT_ACCEPT_ENCODING, "") }
         for field in request.fields { fieldList = curl_slist_append(fieldList, "\(field.name): \(field.value)") }
@@ -197,7 +167,7 @@ final class EasyHandle {
             fieldList = curl_slist_append(fieldList, "Expect:")
         }
         ccurl_set_list(handle, CURLOPT_HTTPHEADER, fieldList)
-        configureMethod(request.method)
+        configureMethod(method)
         let context = Unmanaged.passUnretained(self).toOpaque()
         ccurl_set_pointer(handle, CURLOPT_WRITEDATA, context)
         ccurl_set_pointer(handle, CURLOPT_HEADERDATA, context)
@@ -245,82 +215,18 @@ final class EasyHandle {
             return false
         }
         // Trailer fields after the body (RFC 9110 §6.5) arrive here too, and do not belong to the head.
-        if !hasReportedHead { readField(bytes) }
+        if hasReportedHead { return rejection == nil }
+        if bytes.starts(with: "HTTP/".utf8) { head = [] }
+        head.append(contentsOf: bytes)
+        if bytes.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) { finishHead() }
         return rejection == nil
-    }
-
-    private func readField(_ bytes: UnsafeRawBufferPointer) {
-        if bytes.first == UInt8(ascii: "H"), bytes.starts(with: "HTTP/".utf8) {
-            head = ResponseHead(status: 0)
-            lastField = nil
-            return
-        }
-        if let line = Self.plainLine(bytes) { return readLine(line) }
-        // Remove all line ends, wherever they are.
-        var line = String(decoding: bytes, as: UTF8.self).filter { !$0.isNewline }
-        line.withUTF8 { readLine(UnsafeRawBufferPointer($0)) }
-    }
-
-    /// Returns a line of a head without its end; `nil` for a line with non-ASCII bytes or a line end inside, which has
-    /// to be decoded as characters. Decoding takes longer than all other work for a small response.
-    private static func plainLine(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-        // Line feed, vertical tab, form feed and carriage return, like `Character.isNewline`.
-        let isEnd = { (byte: UInt8) in byte >= 0x0A && byte <= 0x0D }
-        var count = bytes.count
-        while count > 0, isEnd(bytes[count - 1]) { count -= 1 }
-        for index in 0..<count where bytes[index] >= 0x80 || isEnd(bytes[index]) { return nil }
-        return UnsafeRawBufferPointer(rebasing: bytes[..<count])
-    }
-
-    private func readLine(_ line: UnsafeRawBufferPointer) {
-        if line.isEmpty {
-            finishHead()
-            return
-        }
-        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        if isBlank(line[0]) { return continueField(line) }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
-        var nameEnd = colon
-        while nameEnd > 0, isBlank(line[nameEnd - 1]) { nameEnd -= 1 }
-        let name = String(unsafeUninitializedCapacity: nameEnd) { name in
-            for index in 0..<nameEnd {
-                let byte = line[index]
-                name[index] = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
-            }
-            return nameEnd
-        }
-        lastField = name
-        if nameEnd < colon { distrustFraming(name) }
-        var start = colon + 1
-        var end = line.count
-        while start < end, isBlank(line[start]) { start += 1 }
-        while end > start, isBlank(line[end - 1]) { end -= 1 }
-        let value = String(decoding: line[start..<end], as: UTF8.self)
-        if let before = head.fields.updateValue(value, forKey: name), ResponseHead.lists.contains(name) {
-            head.fields[name] = before + ", " + value
-        }
-    }
-
-    /// Processes a line that continues the previous one (RFC 9112 §5.2).
-    private func continueField(_ line: UnsafeRawBufferPointer) {
-        guard let name = lastField else { return }
-        distrustFraming(name)
-        head.fields[name, default: ""] += " " + String(decoding: line, as: UTF8.self)
-    }
-
-    /// Rejects the response if the malformed field determines where the body ends (Content-Length, Transfer-Encoding).
-    /// curl may parse such a field differently from podfs, and then treat a part of the body as the whole, or the
-    /// sizes between chunks as content.
-    private func distrustFraming(_ name: String) {
-        guard name == "content-length" || name == "transfer-encoding" else { return }
-        rejection = TransferError(.unusable, "the server sent a malformed \(name) field")
     }
 
     private func finishHead() {
         let status = integer(CURLINFO_RESPONSE_CODE)
-        head.status = status
         // Skip interim responses.
         if status < 200 { return }
+        var head = ResponseHead(status: status, lines: head)
         if head.announcesStrayBody { ccurl_set_long(pointer, CURLOPT_FORBID_REUSE, 1) }
         let url = effectiveURL
         if followsRedirects, (300...399).contains(status), head["location"] != nil {
@@ -354,8 +260,7 @@ final class EasyHandle {
     func prepareRepeat(after code: CurlCode) -> Bool {
         guard canRepeat, !hasReportedHead, answeredWithoutHead(code) else { return false }
         canRepeat = false
-        head = ResponseHead(status: 0)
-        lastField = nil
+        head = []
         headSize = 0
         redirects = []
         trail = reach

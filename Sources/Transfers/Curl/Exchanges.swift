@@ -6,13 +6,6 @@ internal import Platform
 ///
 /// Confined to the engine's thread.
 final class Exchanges {
-    enum Owner {
-        case download(DownloadConnection)
-        case upload(Upload)
-        /// - Parameter number: The number for `cancelData`.
-        case data(DataExchange, number: Int64)
-    }
-
     private let multi: UnsafeMutableRawPointer
     /// The cache of TLS sessions that all requests share; `nil` if there is no memory for it.
     ///
@@ -21,7 +14,7 @@ final class Exchanges {
     /// libcurl 7.88 retains the sessions of eight hosts. On one thread libcurl needs no lock callbacks.
     private let sessions: UnsafeMutableRawPointer?
     /// The requests by curl's handles.
-    private var requests: [UnsafeMutableRawPointer: (handle: EasyHandle, owner: Owner)] = [:]
+    private var requests: [UnsafeMutableRawPointer: (handle: EasyHandle, owner: any EasyHandleReceiver)] = [:]
     /// curl handles of completed data requests, for reuse.
     private var idleHandles: [UnsafeMutableRawPointer] = []
     /// The default of `refresh.connections`, the number of feeds fetched concurrently.
@@ -33,7 +26,7 @@ final class Exchanges {
     /// Whether requests were added that curl has not started yet.
     private(set) var hasNew = false
     /// The number of download requests in progress.
-    private(set) var downloads = 0
+    var downloads: Int { requests.values.count { $0.owner is DownloadConnection } }
 
     init?() {
         guard CurlGlobal.isReady, let multi = curl_multi_init() else { return nil }
@@ -50,8 +43,8 @@ final class Exchanges {
         if let sessions { curl_share_cleanup(sessions) }
     }
 
-    func add(_ handle: EasyHandle, owner: Owner) {
-        if case .download = owner { downloads += 1 }
+    func add(_ handle: EasyHandle, owner: any EasyHandleReceiver) {
+        handle.receiver = owner
         requests[handle.pointer] = (handle, owner)
         if let sessions { ccurl_set_pointer(handle.pointer, CURLOPT_SHARE, sessions) }
         curl_multi_add_handle(multi, handle.pointer)
@@ -61,9 +54,8 @@ final class Exchanges {
     /// Cancels a request. Must not be called in a callback of curl.
     func remove(_ handle: EasyHandle) { _ = remove(handle.pointer) }
 
-    private func remove(_ pointer: UnsafeMutableRawPointer) -> (handle: EasyHandle, owner: Owner)? {
+    private func remove(_ pointer: UnsafeMutableRawPointer) -> (handle: EasyHandle, owner: any EasyHandleReceiver)? {
         guard let request = requests.removeValue(forKey: pointer) else { return nil }
-        if case .download = request.owner { downloads -= 1 }
         curl_multi_remove_handle(multi, pointer)
         ccurl_set_pointer(pointer, CURLOPT_SHARE, nil)
         return request
@@ -78,7 +70,7 @@ final class Exchanges {
 
     /// Removes and returns the next completed request, with curl's code. A request that has to be repeated
     /// (`EasyHandle.prepareRepeat`) is restarted instead.
-    func nextEnded() -> (owner: Owner, handle: EasyHandle, code: CurlCode)? {
+    func nextEnded() -> (owner: any EasyHandleReceiver, handle: EasyHandle, code: CurlCode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let pointer = message.pointee.easy_handle else { continue }
@@ -103,13 +95,7 @@ final class Exchanges {
 
     // MARK: Data requests
 
-    func start(_ exchange: DataExchange, number: Int64, configuration: TransferConfiguration) {
-        guard let handle = exchange.makeHandle(configuration: configuration, reusing: idleHandles.popLast()) else {
-            exchange.fail(TransferError(.failed, "out of memory"))
-            return
-        }
-        add(handle, owner: .data(exchange, number: number))
-    }
+    func popIdleHandle() -> UnsafeMutableRawPointer? { idleHandles.popLast() }
 
     /// Retains the handle of a completed data request for reuse, up to `maxIdleHandles`.
     func recycle(_ handle: EasyHandle) {
@@ -118,12 +104,13 @@ final class Exchanges {
 
     /// Cancels the data requests with this number. Must not be called in a callback of curl.
     func cancelData(_ number: Int64) {
-        for case (let handle, .data(_, number)) in requests.values { remove(handle) }
+        for (handle, owner) in requests.values where (owner as? DataExchange)?.number == number { remove(handle) }
     }
 
     /// Ends the data requests, and reports the end of the engine to their receivers.
     func failData(_ error: TransferError) {
-        for case (let handle, .data(let exchange, _)) in requests.values {
+        for (handle, owner) in requests.values {
+            guard let exchange = owner as? DataExchange else { continue }
             remove(handle)
             exchange.fail(error)
         }

@@ -7,10 +7,8 @@ final class ConnectionSlots {
     private var pools: ConnectionPools
     /// The rate limits of connections, by their tokens.
     var rates: RateLimits
-    /// Connections with a slot or waiting for one.
-    private var connections: [ConnectionPools.Token: DownloadConnection] = [:]
-    /// The closures that start waiting connections when they get their slots.
-    private var starts: [ConnectionPools.Token: () -> Void] = [:]
+    /// Connections with a slot or waiting for one, and the closures that start them when they get it.
+    private var connections: [ConnectionPools.Token: (connection: DownloadConnection, start: () -> Void)] = [:]
     private var lastToken = 0
 
     init(_ configuration: TransferConfiguration) {
@@ -31,22 +29,19 @@ final class ConnectionSlots {
         _ connection: DownloadConnection, forReader: Bool, priority: TransferPriority, now: Instant,
         start: @escaping () -> Void
     ) {
-        connections[connection.token] = connection
+        connections[connection.token] = (connection, start)
         let isProbe = connection.request.isProbe
         if pools.request(
             connection.token, host: connection.host, forReader: forReader, isProbe: isProbe, priority: priority,
             now: now)
         {
             start()
-        } else {
-            starts[connection.token] = start
         }
     }
 
     /// Releases a connection's slot, or withdraws its request for one; starts the connections that get slots now.
     func release(_ token: ConnectionPools.Token, now: Instant) {
         connections[token] = nil
-        starts[token] = nil
         start(pools.release(token, now: now))
     }
 
@@ -82,22 +77,24 @@ final class ConnectionSlots {
     /// Lets the downloads that wait for a host report why: as many as a status lists, however many wait.
     private func explainWaiting(at host: String) {
         for token in pools.waiting(at: host, limit: 100) {
-            guard let download = connections[token]?.download else { continue }
+            guard let download = connections[token]?.connection.download else { continue }
             download.engine.downloads.markDirty(download)
         }
     }
 
     private func start(_ tokens: [ConnectionPools.Token]) {
-        for token in tokens { starts.removeValue(forKey: token)?() }
+        for token in tokens { connections[token]?.start() }
     }
 
     /// Returns the connections to end now: those that have lingered too long, and those whose slots other connections
     /// need more.
-    func preempted(now: Instant) -> [DownloadConnection] { pools.preempted(now: now).compactMap { connections[$0] } }
+    func preempted(now: Instant) -> [DownloadConnection] {
+        pools.preempted(now: now).compactMap { connections[$0]?.connection }
+    }
 
     /// Resumes connections that rate limits have paused.
     func refill(now: Instant) {
         guard let due = rates.deadline, due <= now else { return }
-        for token in rates.refill(now: now) { connections[token]?.handle?.resume() }
+        for token in rates.refill(now: now) { connections[token]?.connection.handle?.resume() }
     }
 }

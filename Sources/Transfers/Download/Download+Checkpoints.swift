@@ -9,38 +9,27 @@ extension Download {
         var checkpoint = Checkpoint(key: source.key, generation: machine.generation)
         checkpoint.total = machine.pin?.total
         checkpoint.validator = machine.pin?.validator?.text
-        checkpoint.contentType = machine.pin?.mediaType
         checkpoint.finalURL = origin?.url
-        checkpoint.setReceived(machine.present)
-        checkpoint.setSynced(checkpoints.synced)
+        checkpoint.receivedRanges = machine.present
+        checkpoint.syncedRanges = checkpoints.synced
         return checkpoint
     }
 
-    /// Cancels the task, and calls `answer` on any thread with the resume data; `nil` if there is nothing to resume.
+    /// Cancels the task.
     ///
-    /// The resume data contains only ranges that a written checkpoint contains. If the last checkpoint cannot be
-    /// written, these are the ranges of the previous one.
-    func cancelProducingResumeData(answer: @escaping @Sendable (ResumeData?) -> Void) {
+    /// - Returns: The resume data, which contain only ranges that a written checkpoint contains; `nil` if there is
+    ///   nothing to resume.
+    func cancelProducingResumeData() -> ResumeData? {
         cancel()
-        guard let file, !machine.isCached, !machine.isFinishing, !machine.present.isEmpty else { return answer(nil) }
-        let present = machine.present
-        let data = ResumeData(
+        guard let file, savesCheckpoints else { return nil }
+        saveCheckpoint(synchronously: true)
+        // If the checkpoint could not be written, this is the previous one.
+        let written = try? ContentCache.checkpoint(of: file.name, in: engine.cache.directory)
+        let ranges = machine.present.intersection(written?.receivedRanges ?? ByteRanges())
+        if ranges.isEmpty { return nil }
+        return ResumeData(
             key: source.key, generation: machine.generation, total: machine.pin?.total,
-            validator: machine.pin?.validator?.text, present: present.text, url: source.url)
-        // A checkpoint that is being written may have been started before the last bytes arrived, so another one is
-        // needed.
-        let missing = checkpoints.isBehind && checkpoints.isBusy ? checkpoint() : nil
-        if checkpoints.isBehind { saveCheckpoint(synchronously: false) }
-        // The queue is serial, so this runs after any checkpoint that was started above.
-        engine.queues.checkpoints(of: file).async { [cache = engine.cache] in
-            // A failure leaves the previous checkpoint, which is read below.
-            if let missing { try? cache.save(missing, of: file) }
-            let written = try? ContentCache.checkpoint(of: file.name, in: cache.directory)
-            let ranges = present.intersection(written?.receivedRanges ?? ByteRanges())
-            var data = data
-            data.present = ranges.text
-            answer(ranges.isEmpty ? nil : data)
-        }
+            validator: machine.pin?.validator?.text, present: ranges.text, url: source.url)
     }
 
     /// Whether `saveCheckpoint` may write; `finish` writes the checkpoints of a file that is being finished.
@@ -62,7 +51,7 @@ extension Download {
             do {
                 if synchronizes {
                     try file.synchronize(knownFailures: known)
-                    checkpoint.setSynced(received)
+                    checkpoint.syncedRanges = received
                 }
             } catch {
                 return StorageFailure(error, losesBytes: true)
@@ -120,43 +109,34 @@ extension Download {
         let key = source.key
         let mailbox = engine.mailbox
         let queues = engine.queues
-        let expected = ExpectedHashes(source.locations, current: machine.source)
+        let (source, current) = (source, machine.source)
         queues.finishing(of: file).async {
             let result: Result<FileFacts?, StorageFailure>
             do {
-                // This checkpoint is written on the same queue as the others, so that an older one cannot overwrite it.
-                // It is written before the sync. It is valid even if the process is killed now, because all bytes are
-                // in the page cache. A small file needs no such checkpoint, since its final one follows soon.
-                if size > CheckpointPace.maxBehind {
-                    try queues.checkpoints(of: file).sync {
-                        if file.failedSyncs == known { try cache.save(partial, of: file, durably: false) }
-                    }
-                }
                 do {
                     // This also fails if the sync of a checkpoint has failed since `known` was read.
                     try file.synchronize(knownFailures: known)
                 } catch {
                     throw StorageFailure(error, losesBytes: true)
                 }
-                let (sha256, match) = try queues.hashing.sync {
+                let (sha256, isVerified) = try queues.hashing.sync {
                     let sha256 = try file.digest(.sha256, size: size)
-                    let match = try expected.check { algorithm in
+                    let isVerified = try source.isVerified(from: current) { algorithm in
                         algorithm == .sha256 ? sha256 : try file.digest(algorithm, size: size)
                     }
-                    return (sha256, match)
+                    return (sha256, isVerified)
                 }
-                if match == .differs {
+                if isVerified == false {
                     result = .success(nil)
                 } else {
                     var checkpoint = partial
                     checkpoint.complete = true
                     checkpoint.sha256 = sha256
-                    checkpoint.isVerified = match == .verified ? true : nil
-                    checkpoint.setSynced(all)
-                    try queues.checkpoints(of: file).sync {
-                        try cache.save(checkpoint, of: file, durably: true)
-                    }
-                    result = .success(FileFacts(size: size, sha256: sha256, isVerified: match == .verified))
+                    checkpoint.isVerified = isVerified
+                    checkpoint.syncedRanges = all
+                    // On the same queue as the others, so that an older one cannot overwrite it.
+                    try queues.checkpoints(of: file).sync { try cache.save(checkpoint, of: file, durably: true) }
+                    result = .success(FileFacts(size: size, sha256: sha256, isVerified: isVerified ?? false))
                 }
             } catch let failure as StorageFailure {
                 result = .failure(failure)
@@ -170,7 +150,7 @@ extension Download {
     /// Handles the result of `finish`.
     ///
     /// - Parameters:
-    ///   - result: The facts of the file; `nil` if its hash is wrong (`ExpectedHashes.Match.differs`).
+    ///   - result: The facts of the file; `nil` if its hash is wrong.
     ///   - known: The value of `knownFailures` at the call of `finish`. If it has changed, bytes were discarded and
     ///     fetched again since.
     private func finished(_ result: Result<FileFacts?, StorageFailure>, file: CacheFile, known: Int) {
@@ -182,7 +162,7 @@ extension Download {
             emit(.completed(key: source.key, generation: machine.generation, facts))
             apply(machine.finished(nil, now: engine.now))
         case .success(nil):
-            apply(machine.mismatched(ExpectedHashes.mismatch, now: engine.now))
+            apply(machine.mismatched(DownloadSource.mismatch, now: engine.now))
         case .failure(let failure) where failure.losesBytes:
             lostBytes(failure)
         case .failure(let failure):
@@ -192,45 +172,28 @@ extension Download {
     }
 }
 
-/// The hashes that the feed lists for the locations of a file. The complete file is checked against them.
-///
-/// Each location may have a hash of its own, since some locations offer the episode in another encoding. After a
-/// restart it is not known for certain which location the bytes came from, so a file that has the hash of any location
-/// is accepted.
-struct ExpectedHashes: Sendable {
-    enum Match: Sendable, Equatable {
-        /// The file has a listed hash.
-        case verified
-        /// The location that the bytes come from has a hash, and the file has none of the listed hashes.
-        case differs
-        /// The location that the bytes come from has no hash, and the file has none of the hashes of other locations.
-        case unknown
-    }
-
-    private let hashes: Set<FileHash>
-    /// Whether the location that the bytes come from has a hash.
-    private let isRequired: Bool
-
-    /// - Parameter current: The index of the location that the bytes come from.
-    init(_ locations: [DownloadSource.Location], current: Int) {
-        hashes = Set(locations.compactMap(\.hash))
-        isRequired = locations.indices.contains(current) && locations[current].hash != nil
+extension DownloadSource {
+    /// Compares a complete file with the hashes that the feed lists for its locations.
+    ///
+    /// Each location may have a hash of its own, since some locations offer the episode in another encoding. After a
+    /// restart it is not known for certain which location the bytes came from, so a file that has the hash of any
+    /// location is accepted.
+    ///
+    /// - Parameters:
+    ///   - current: The index of the location that the bytes come from.
+    ///   - digest: Returns the digest of the file in lower-case hexadecimal; called at most once for each algorithm.
+    /// - Returns: `true` if the file has a listed hash. If not, `false` if the current location has a hash, else `nil`.
+    func isVerified(from current: Int, _ digest: (FileHash.Algorithm) throws -> String) rethrows -> Bool? {
+        let hashes = locations.compactMap(\.hash)
+        for algorithm in FileHash.Algorithm.allCases {
+            let listed = hashes.filter { $0.algorithm == algorithm }.flatMap(\.digests)
+            if !listed.isEmpty, listed.contains(try digest(algorithm)) { return true }
+        }
+        return locations.indices.contains(current) && locations[current].hash != nil ? false : nil
     }
 
     static let mismatch = TransferError(
         .unusable, "the file is not the one that the feed describes: its hash differs (podcast:integrity)")
-
-    /// Compares the hashes with the file's.
-    ///
-    /// - Parameter digest: Returns the digest of the file in lower-case hexadecimal; called at most once for each
-    ///   algorithm.
-    func check(_ digest: (FileHash.Algorithm) throws -> String) rethrows -> Match {
-        for algorithm in FileHash.Algorithm.allCases {
-            let listed = hashes.filter { $0.algorithm == algorithm }.flatMap(\.digests)
-            if !listed.isEmpty, listed.contains(try digest(algorithm)) { return .verified }
-        }
-        return isRequired ? .differs : .unknown
-    }
 }
 
 extension Checkpoint {
@@ -287,5 +250,77 @@ extension Download {
         file = nil
         checkpoints = CheckpointPace()
         emit(.abandoned(key: source.key, generation: generation, file: old.name))
+    }
+}
+
+/// The schedule of a download's checkpoints (records of the received bytes) and of the syncs of its file. A checkpoint
+/// is due one second after the first new byte, or after 8 MiB of new bytes. After a failed one, the next is due in five
+/// seconds.
+struct CheckpointPace {
+    /// The ranges synced to the disk.
+    var synced = ByteRanges()
+    /// The number of failed syncs of the file that the download has already handled, by discarding the bytes not in
+    /// `synced`.
+    var knownFailures = 0
+    /// Whether a checkpoint is being written.
+    private(set) var isBusy = false
+    /// The time of the next checkpoint; `nil` if every byte is in a written checkpoint, or in the one being written.
+    private(set) var due: Instant?
+    /// The number of bytes received since the last checkpoint was started.
+    private var behind: Int64 = 0
+    /// The number of bytes received since the last sync was started.
+    private var unsynced: Int64 = 0
+    private var lastSync: Instant?
+
+    private static let interval = Duration.seconds(1)
+    /// The delay after a failed checkpoint, since each attempt costs a write.
+    private static let retryInterval = Duration.seconds(5)
+    /// The number of bytes after which a checkpoint is due at once.
+    static let maxBehind: Int64 = 8 << 20
+    /// The interval of syncs. Bytes in the page cache survive a kill of the daemon, but only a sync protects them from
+    /// a power failure. With a sync every 64 MiB or ten seconds, the cost is too small to measure.
+    private static let syncInterval = Duration.seconds(10)
+    private static let syncBytes: Int64 = 64 << 20
+
+    /// Whether a checkpoint will be due.
+    var isBehind: Bool { due != nil }
+
+    /// Records new bytes.
+    mutating func add(_ count: Int64, at now: Instant) {
+        behind += count
+        unsynced += count
+        due = behind >= Self.maxBehind ? min(due ?? now, now) : due ?? now + Self.interval
+        if lastSync == nil { lastSync = now }
+    }
+
+    /// Starts a checkpoint.
+    ///
+    /// - Parameter all: Whether to sync the file even if no sync is due.
+    /// - Returns: Whether the file must be synced before the checkpoint is written.
+    mutating func start(at now: Instant, all: Bool) -> Bool {
+        isBusy = true
+        behind = 0
+        due = nil
+        guard all || unsynced >= Self.syncBytes || lastSync.map({ now - $0 >= Self.syncInterval }) ?? false else {
+            return false
+        }
+        unsynced = 0
+        lastSync = now
+        return true
+    }
+
+    /// Records that the checkpoint could not be written. The next one syncs the file.
+    mutating func failed(at now: Instant) {
+        isBusy = false
+        unsynced = Self.syncBytes
+        due = now + Self.retryInterval
+    }
+
+    /// Records that the checkpoint was written.
+    ///
+    /// - Parameter synced: The ranges that were synced before it; `nil` if none were.
+    mutating func finish(synced: ByteRanges?) {
+        isBusy = false
+        if let synced { self.synced = synced }
     }
 }

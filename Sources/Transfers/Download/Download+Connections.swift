@@ -61,21 +61,20 @@ extension Download {
 
     private func start(_ connection: DownloadConnection) {
         let asked = connection.request
-        var request = EasyHandle.Request(
-            url: connection.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
-            connectTimeout: machine.connectTimeout, stall: machine.limits.stall)
+        var request = DataRequest(mediaAt: connection.url)
+        request.userAgent = source.userAgent
+        request.connectTimeout = machine.connectTimeout
         request.reach = asked.direct ? origin?.reach ?? source.reach : source.reach
         request.rateLimit = rateLimit
         request.others = engine.exchanges.downloads
         request.credentials = source.credentials
         if asked.ranged { request.range = "\(asked.offset)-\(asked.end.map { "\($0 - 1)" } ?? "")" }
         if let validator = asked.ifRange { request.fields.append(("If-Range", validator.headerValue)) }
-        guard let handle = EasyHandle(request, in: engine.configuration.network) else {
+        guard let handle = EasyHandle(request, in: engine.configuration) else {
             connection.ending = .failure(TransferError(.failed, "out of memory"))
             markDirty(connection)
             return
         }
-        handle.receiver = connection
         connection.handle = handle
         machine.requestSent(connection.id, now: engine.now)
         engine.slots.rates.add(connection.token, group: source.key, groupLimit: source.rateLimit ?? 0, now: engine.now)
@@ -150,7 +149,7 @@ extension Download {
         if let head = connection.head {
             var content: BodyContent?
             if machine.needsContent(connection.id, head) {
-                content = connection.findContent(head)
+                content = connection.findContent()
                 // The head stays pending until there are enough bytes to detect the content, or the response has ended.
                 // The machine's deadline for the head still applies.
                 if content == nil, connection.ending == nil { return }

@@ -84,8 +84,7 @@ final class Download {
                 present = found.present
                 origin = found.checkpoint.finalURL.map { Origin(url: $0) }
                 pin = Pin(
-                    total: found.checkpoint.total, validator: found.checkpoint.validator.flatMap(Validator.init(text:)),
-                    mediaType: found.checkpoint.contentType)
+                    total: found.checkpoint.total, validator: found.checkpoint.validator.flatMap(Validator.init(text:)))
                 isCached = found.checkpoint.complete && pin?.total.map { found.present.covers(0..<$0) } ?? false
                 if isCached, !source.isComplete { reports.unreportedFacts = found.checkpoint.facts }
                 checkpoints.synced = found.checkpoint.syncedRanges.intersection(found.present)
@@ -123,14 +122,6 @@ final class Download {
     var awaitsNothing: Bool { machine.isIdle && connections.isEmpty && !checkpoints.isBusy && !checkpoints.isBehind }
 
     private func markChanged() { engine.downloads.markChanged(self) }
-
-    /// Closes the descriptor of the cache file if nothing uses the file now, so that a long queue has few descriptors.
-    func closeUnusedFile() {
-        guard let file, !machine.isFinishing, !checkpoints.isBusy, !checkpoints.isBehind,
-            connections.values.allSatisfy({ $0.handle == nil })
-        else { return }
-        file.close()
-    }
 
     /// The time of the next `tick`, if any. After a `tick` it is later than that tick.
     var deadline: Instant? {
@@ -205,11 +196,6 @@ final class Download {
         source.setLocations(locations)
         if isNew { machine.setSources(locations.count) }
         return isNew
-    }
-
-    func storageAvailable() {
-        checkpoints.retrySoon(at: engine.now)
-        change { $0.storageAvailable(now: $1) }
     }
 
     func cancelWait(_ id: DownloadMachine.WaitID) {

@@ -35,7 +35,12 @@ final class DownloadConnection: EasyHandleReceiver {
     /// Whether the connection is in the download's list of connections with events.
     var isDirty = false
     var slot = Slot.none
-    private var buffer = ReceiveBuffer()
+    /// Bytes that curl has delivered and that are not yet written to the file.
+    private var buffer: [UInt8] = []
+
+    /// The maximum size of the buffer in bytes: large enough to make the cost of write calls negligible. Also the
+    /// maximum memory of a response that must wait before its body is used.
+    private static let capacity = 256 * 1024
 
     /// The state of the connection's slot in `ConnectionPools`. A connection paused by `Action.hold` has no slot.
     enum Slot {
@@ -77,14 +82,10 @@ final class DownloadConnection: EasyHandleReceiver {
         return Array(buffer.prefix(4 * 4_096))
     }
 
-    /// Classifies the first bytes of the body, all of which are still buffered.
-    ///
-    /// - Parameter head: The response's head. If its `doubt` that the body is media is strong, more bytes are examined.
-    /// - Returns: `nil` if more bytes are needed.
-    @discardableResult
-    func findContent(_ head: ResponseHead? = nil) -> BodyContent? {
+    /// Classifies the first bytes of the body, all of which are still buffered; `nil` if more bytes are needed.
+    func findContent() -> BodyContent? {
         if content == nil {
-            content = BodyContent(buffer.bytes, isWhole: ending != nil, searches: head?.doubt == .strong)
+            content = BodyContent(buffer, isWhole: ending != nil)
         }
         return content
     }
@@ -100,63 +101,35 @@ final class DownloadConnection: EasyHandleReceiver {
     func easyHandle(_ handle: EasyHandle, didReceive bytes: UnsafeRawBufferPointer) -> EasyHandle.Verdict {
         if isReleased { return .stop }
         guard download.engine.slots.rates.canReceive(token) else { return .pause }
-        if bytes.count > buffer.room {
+        if buffer.count + bytes.count > Self.capacity {
             guard head == nil, download.machine.isFlowing(id) else { return .pause }
             guard flush() else { return .stop }
         }
-        buffer.append(bytes)
+        if buffer.isEmpty { buffer.reserveCapacity(Self.capacity) }
+        buffer.append(contentsOf: bytes)
         download.engine.slots.rates.received(token, Int64(bytes.count))
         download.markDirty(self)
         return .accepted
     }
 
+    func easyHandle(_ handle: EasyHandle, didEnd code: CurlCode) { download.ended(self, code) }
+
     /// Processes the buffered bytes as the machine's steps say, and empties the buffer.
     ///
     /// - Returns: `false` if the connection must end; `stop` then has the reason.
     func flush() -> Bool {
-        var rest = buffer.bytes
-        defer { buffer.removeAll() }
-        while !rest.isEmpty {
-            let step = download.machine.step(id)
-            guard let taken = download.store(rest, of: self, step: step) else {
-                if stop == nil { stop = .stopped }
-                return false
+        defer { buffer.removeAll(keepingCapacity: true) }
+        return buffer.withUnsafeBytes { bytes in
+            var done = 0
+            while done < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+                guard let taken = download.store(rest, of: self, step: download.machine.step(id)) else {
+                    if stop == nil { stop = .stopped }
+                    return false
+                }
+                done += taken
             }
-            rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+            return true
         }
-        return true
     }
-}
-
-/// The buffer of a connection for bytes that curl has delivered and that are not yet written to the file. It has memory
-/// once bytes have arrived.
-struct ReceiveBuffer: ~Copyable {
-    private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-    private var count = 0
-
-    /// The size in bytes: large enough to make the cost of write calls negligible. Also the maximum memory of a
-    /// response that must wait before its body is used.
-    private static let capacity = 256 * 1024
-
-    deinit { memory.deallocate() }
-
-    var isEmpty: Bool { count == 0 }
-    var room: Int { Self.capacity - count }
-
-    /// The buffered bytes; valid until the next call of `append` or `removeAll`.
-    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<count]) }
-
-    /// Returns the first buffered bytes, at most `most`; valid as long as `bytes`.
-    func prefix(_ most: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<min(count, most)]) }
-
-    /// Appends bytes.
-    ///
-    /// - Parameter new: At most `room` bytes.
-    mutating func append(_ new: UnsafeRawBufferPointer) {
-        if memory.isEmpty { memory = .allocate(byteCount: Self.capacity, alignment: 64) }
-        UnsafeMutableRawBufferPointer(rebasing: memory[count..<count + new.count]).copyMemory(from: new)
-        count += new.count
-    }
-
-    mutating func removeAll() { count = 0 }
 }

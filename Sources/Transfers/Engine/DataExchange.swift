@@ -1,10 +1,11 @@
 internal import Platform
 
-/// A request whose response is received in memory, piece by piece, such as a feed or search results.
+/// A request over HTTP. As a *data request* its response is received in memory, piece by piece, such as a feed or
+/// search results.
 package struct DataRequest: Sendable {
     package var url: String
     package var fields: [(name: String, value: String)] = []
-    /// The body of a POST; `nil` for a GET.
+    /// The body of a POST that is in memory; its media type is in `fields`. `nil` for a GET.
     package var body: [UInt8]?
     /// The User-Agent, overriding the engine's.
     package var userAgent: String?
@@ -13,17 +14,42 @@ package struct DataRequest: Sendable {
     package var reach: AddressSpace?
     /// Credentials, sent only to URLs of their origin.
     package var credentials: Credentials?
-    /// The maximum size of the response, in bytes after decoding.
+    /// The maximum size of the response to a data request, in bytes after decoding.
     package var limit: Int
-    /// The timeout for the whole response.
-    package var timeout = DataExchange.timeout
+    /// The timeout for the whole exchange, if any. The default is ten minutes, enough for the largest feed at one
+    /// megabit a second. Without a timeout, a server that sends a byte now and then could delay a refresh forever.
+    package var timeout: Duration? = .seconds(600)
     /// Whether redirects are followed; otherwise a redirect is the response. Use `false` with secret header fields:
     /// libcurl sends custom fields to any host that a redirect names.
     package var followsRedirects = true
 
+    /// The value of the Range field without its unit: `0-99`, `100-`.
+    var range: String?
+    /// The connect timeout; `nil` for `DownloadMachine.Limits.stall`.
+    var connectTimeout: Duration?
+    /// The factor by which the time without a received byte after which curl ends the transfer exceeds
+    /// `DownloadMachine.Limits.stall`.
+    var stallFactor = 1
+    /// Whether curl requests a compressed response (Accept-Encoding) and decodes it; `false` for media.
+    var decodes = true
+    /// The maximum rate in bytes per second; 0 for none. Here it only limits the size of the receive buffer; the
+    /// receiver enforces the rate by pausing. curl's own limit is not used, because it applies to an average over at
+    /// least the last three seconds. If it were lowered on a running handle, curl would stop the transfer until the
+    /// average has fallen to the new limit, which can look like a stall.
+    var rateLimit: Int64 = 0
+    /// The number of other download requests in progress: the more there are, the smaller the receive buffer.
+    var others = 0
+
     package init(url: String, limit: Int) {
         self.url = url
         self.limit = limit
+    }
+
+    /// Creates the request of a download or an upload.
+    init(mediaAt url: String) {
+        self.init(url: url, limit: .max)
+        timeout = nil
+        decodes = false
     }
 }
 
@@ -76,39 +102,21 @@ final class DataStream: DataReceiver {
 
 /// A data request in progress. Confined to the engine's thread.
 final class DataExchange: EasyHandleReceiver {
-    private let request: DataRequest
+    let request: DataRequest
     private let receiver: any DataReceiver
-    private(set) var handle: EasyHandle?
+    /// The number for `Exchanges.cancelData`.
+    let number: Int64
+    private unowned let engine: EngineLoop
     /// The number of received bytes.
     private var received = 0
     /// Whether the response exceeds `DataRequest.limit`.
     private var tooLarge = false
 
-    /// The default timeout: ten minutes, enough for the largest feed at one megabit a second. Without a timeout, a
-    /// server that sends a byte now and then could delay a refresh forever.
-    static let timeout = Duration.seconds(600)
-
-    init(_ task: DataTask) {
+    init(_ task: DataTask, number: Int64, engine: EngineLoop) {
         request = task.request
         receiver = task.receiver
-    }
-
-    /// - Parameter idle: A reusable curl handle.
-    func makeHandle(configuration: TransferConfiguration, reusing idle: UnsafeMutableRawPointer?) -> EasyHandle? {
-        var request = EasyHandle.Request(
-            url: request.url, userAgent: request.userAgent ?? configuration.userAgent,
-            connectTimeout: configuration.limits.stall, stall: configuration.limits.stall)
-        request.fields = self.request.fields
-        request.reach = self.request.reach
-        request.decodes = true
-        request.timeout = self.request.timeout
-        request.followsRedirects = self.request.followsRedirects
-        request.credentials = self.request.credentials
-        request.body = self.request.body
-        let handle = EasyHandle(request, in: configuration.network, reusing: idle)
-        handle?.receiver = self
-        self.handle = handle
-        return handle
+        self.number = number
+        self.engine = engine
     }
 
     func easyHandle(_ handle: EasyHandle, didReceiveHead head: ResponseHead) { receiver.didReceive(head) }
@@ -126,12 +134,15 @@ final class DataExchange: EasyHandleReceiver {
         return .accepted
     }
 
-    /// Handles the end of the exchange; returns the requests to send next.
-    func ended(_ code: CurlCode) -> [DataTask] {
-        if tooLarge { return fail(TransferError(.unusable, "the answer is larger than \(request.limit) bytes")) }
-        return code.isSuccess ? receiver.didEnd(nil) : fail(handle?.failure(code).error ?? code.failure.error)
+    func easyHandle(_ handle: EasyHandle, didEnd code: CurlCode) {
+        let error =
+            tooLarge
+            ? TransferError(.unusable, "the answer is larger than \(request.limit) bytes")
+            : code.isSuccess ? nil : handle.failure(code).error
+        let next = receiver.didEnd(error)
+        engine.exchanges.recycle(handle)
+        for task in next { engine.start(task, number: number) }
     }
 
-    @discardableResult
-    func fail(_ error: TransferError) -> [DataTask] { receiver.didEnd(error) }
+    func fail(_ error: TransferError) { _ = receiver.didEnd(error) }
 }

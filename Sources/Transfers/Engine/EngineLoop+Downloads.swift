@@ -85,10 +85,8 @@ extension EngineLoop {
     func setStorageFull(_ error: TransferError?, byOwner: Bool = true) {
         downloads.storage = error.map { .full($0, byOwner: byOwner) } ?? .available
         for download in downloads.all {
-            if let error {
-                download.change { $0.storageIsFull(error, now: $1) }
-            } else {
-                download.storageAvailable()
+            download.change { machine, now in
+                error.map { machine.storageIsFull($0, now: now) } ?? machine.storageAvailable(now: now)
             }
         }
     }
@@ -119,16 +117,12 @@ struct Downloads {
     private var changed: [Download] = []
     /// The downloads that are idle except that the owner has not processed all their events.
     private var unacknowledged: [Download] = []
-    /// The number of downloads that `update` has examined so far.
-    private(set) var examined = 0
     private var deadlines: [MediaID: Instant] = [:]
     /// The earliest of `deadlines`, or an earlier time.
     private(set) var deadline: Instant?
     private var requests: [MediaID: Request] = [:]
-    /// The keys of `requests` in their order, the next one last, and keys whose requests were removed.
+    /// The keys of `requests` in their order, and keys whose requests were removed.
     private var order: [MediaID] = []
-    /// The keys of later requests, the next one first.
-    private var later: [MediaID] = []
     /// Whether automatic downloads may run.
     var allowsAutomatic = true
     var storage = Storage.available
@@ -163,7 +157,6 @@ struct Downloads {
     /// Unloads the idle ones among the changed downloads, and updates the deadlines of the others.
     mutating func update() {
         let changed = exchange(&changed, with: [])
-        examined += changed.count
         for download in changed {
             download.isChanged = false
             let key = download.source.key
@@ -173,7 +166,6 @@ struct Downloads {
                 continue
             }
             if download.awaitsNothing { unacknowledged.append(download) }
-            download.closeUnusedFile()
             deadlines[key] = download.deadline
             if let due = download.deadline { deadline = min(deadline ?? due, due) }
         }
@@ -200,7 +192,7 @@ struct Downloads {
     mutating func addRequest(_ key: MediaID, _ load: TransferEngine.Loader?, _ change: @escaping (Download) -> Void) {
         if requests[key] == nil, let load {
             requests[key] = Request(load: load, changes: [])
-            later.append(key)
+            order.append(key)
         }
         requests[key]?.changes.append(change)
     }
@@ -210,9 +202,8 @@ struct Downloads {
 
     /// Returns the keys of the next requests.
     mutating func nextRequests(_ count: Int) -> [MediaID] {
-        if order.isEmpty { (order, later) = (later.reversed(), []) }
-        defer { order.removeLast(min(count, order.count)) }
-        return order.suffix(count).reversed()
+        defer { order.removeFirst(min(count, order.count)) }
+        return Array(order.prefix(count))
     }
 
     // MARK: Deferred actions
@@ -232,7 +223,7 @@ struct Downloads {
 extension EngineLoop {
     /// Ends the connections whose local address is gone, and lets downloads continue when servers may be reachable
     /// again.
-    func networkChanged(_ change: NetworkAddresses.Change) {
+    func networkChanged(_ change: NetworkMonitor.Change) {
         if change.isNone { return }
         if change.isBack { slots.networkChanged(now: now) }
         for download in downloads.all { download.networkChanged(change) }
@@ -243,7 +234,7 @@ extension EngineLoop {
 }
 
 extension Download {
-    func networkChanged(_ change: NetworkAddresses.Change) {
+    func networkChanged(_ change: NetworkMonitor.Change) {
         let lost = connections.values.filter { connection in
             connection.handle?.localAddress.map(change.lost.contains) ?? false
         }

@@ -1,6 +1,8 @@
+internal import CLinux
 internal import Dispatch
 internal import Glibc
 internal import Platform
+internal import Synchronization
 
 /// The event loop of the engine's thread. With one curl multi handle it drives all downloads, uploads and data
 /// requests (requests whose responses go to their callers and not into the media cache).
@@ -36,6 +38,11 @@ final class EngineLoop {
         events: @escaping @Sendable (TransferEvent) -> Void, iterationEnded: @escaping @Sendable (Instant) -> Duration?
     ) {
         guard let exchanges = Exchanges() else { return nil }
+        // Each queued download with stored bytes has a descriptor.
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         self.exchanges = exchanges
         self.configuration = configuration
         self.cache = cache
@@ -55,7 +62,7 @@ final class EngineLoop {
             exchanges.perform()
             readClock()
             updateUploads()
-            while let (owner, handle, code) = exchanges.nextEnded() { ended(owner, handle, code) }
+            while let (owner, handle, code) = exchanges.nextEnded() { owner.easyHandle(handle, didEnd: code) }
             processDeferred()
             let deadline = tick()
             if isStopping { break }
@@ -139,20 +146,9 @@ final class EngineLoop {
         return [slots.deadline, tickUploads(), downloads.deadline].compactMap(\.self).min()
     }
 
-    private func ended(_ owner: Exchanges.Owner, _ handle: EasyHandle, _ code: CurlCode) {
-        switch owner {
-        case .download(let connection): connection.download.ended(connection, code)
-        case .upload(let upload): upload.ended(code)
-        case .data(let exchange, let number):
-            let next = exchange.ended(code)
-            exchanges.recycle(handle)
-            for task in next { start(DataExchange(task), number: number) }
-        }
-    }
-
     /// Starts a request of a download.
     func add(_ handle: EasyHandle, owner: DownloadConnection) {
-        exchanges.add(handle, owner: .download(owner))
+        exchanges.add(handle, owner: owner)
         // Create files in advance while curl contacts the server, since the response may need two: a cache file and its
         // checkpoint.
         if cache.isLowOnFiles { queues.preparation.async { [cache] in cache.prepare() } }
@@ -161,12 +157,15 @@ final class EngineLoop {
     /// Starts a data request.
     ///
     /// - Parameter number: The request's number, for `cancelData`.
-    func start(_ exchange: DataExchange, number: Int64) {
-        if isStopping {
-            exchange.fail(Self.stopped)
+    func start(_ task: DataTask, number: Int64) {
+        let exchange = DataExchange(task, number: number, engine: self)
+        guard !isStopping,
+            let handle = EasyHandle(task.request, in: configuration, reusing: exchanges.popIdleHandle())
+        else {
+            exchange.fail(isStopping ? Self.stopped : TransferError(.failed, "out of memory"))
             return
         }
-        exchanges.start(exchange, number: number, configuration: configuration)
+        exchanges.add(handle, owner: exchange)
     }
 }
 
@@ -200,4 +199,56 @@ struct StorageQueues {
 
     /// Waits for the checkpoints that were started, and for the creation of files.
     func wait() { for queue in checkpoints + [preparation] { queue.sync {} } }
+}
+
+/// A queue of closures for the engine's thread, filled from any thread.
+final class Mailbox: Sendable {
+    typealias Work = @Sendable (EngineLoop) -> Void
+
+    private struct State {
+        var queue: [Work] = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    /// An eventfd, readable while there may be work.
+    let descriptor: Int32
+
+    /// - Throws: if no descriptor is left. Without one, posted closures would not wake the engine's thread.
+    init() throws(TransferError) {
+        let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard descriptor >= 0 else { throw TransferError(.failed, "the engine cannot start: eventfd: \(errnoText())") }
+        self.descriptor = descriptor
+    }
+
+    deinit { Glibc.close(descriptor) }
+
+    /// Adds a closure.
+    ///
+    /// - Returns: `false` if the engine has ended and the closure will not run.
+    @discardableResult
+    func post(_ work: @escaping Work) -> Bool {
+        let (isFirst, isClosed) = state.withLock { state in
+            if state.isClosed { return (false, true) }
+            state.queue.append(work)
+            return (state.queue.count == 1, false)
+        }
+        if isFirst { eventfd_write(descriptor, 1) }
+        return !isClosed
+    }
+
+    /// Returns the closures added since the last call, and makes the descriptor unreadable.
+    func drain() -> [Work] {
+        var value: eventfd_t = 0
+        eventfd_read(descriptor, &value)
+        return state.withLock { exchange(&$0.queue, with: []) }
+    }
+
+    /// Closes the queue and returns the remaining closures.
+    func close() -> [Work] {
+        state.withLock { state in
+            state.isClosed = true
+            return exchange(&state.queue, with: [])
+        }
+    }
 }

@@ -143,17 +143,12 @@ package final class TransferEngine: Sendable {
     /// - Parameter load: As for `fill`; without it, the result is `nil` for a download that the engine does not have.
     /// - Returns: `nil` if there is nothing to resume, because no byte is in a checkpoint or every byte is present.
     package func cancelProducingResumeData(_ key: MediaID, load: Loader? = nil) async -> ResumeData? {
-        await withCheckedContinuation { continuation in
-            let isRunning = mailbox.post { loop in
-                let download = load.flatMap { try? loop.download(key, load: $0) } ?? loop.download(key)
-                guard let download else {
-                    _ = loop.cancelTask(key)
-                    continuation.resume(returning: nil)
-                    return
-                }
-                download.cancelProducingResumeData { continuation.resume(returning: $0) }
+        await ask(ifStopped: nil) { loop in
+            if let download = load.flatMap({ try? loop.download(key, load: $0) }) ?? loop.download(key) {
+                return download.cancelProducingResumeData()
             }
-            if !isRunning { continuation.resume(returning: nil) }
+            _ = loop.cancelTask(key)
+            return nil
         }
     }
 
@@ -222,7 +217,7 @@ package final class TransferEngine: Sendable {
     private func send(_ tasks: [DataTask], number: Int64) {
         if tasks.isEmpty { return }
         let isRunning = mailbox.post { loop in
-            for task in tasks { loop.start(DataExchange(task), number: number) }
+            for task in tasks { loop.start(task, number: number) }
         }
         if !isRunning { for task in tasks { _ = task.receiver.didEnd(EngineLoop.stopped) } }
     }

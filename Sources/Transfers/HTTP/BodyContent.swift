@@ -22,52 +22,85 @@ package enum BodyContent: Sendable, Equatable {
         case signedChunks = "the file in S3's upload encoding (signed chunks)"
     }
 
-    /// The number of bytes at the start of a body that are checked for text. If all of them are text, the body is text:
-    /// no media format starts with that much text.
-    package static let textWindow = 512
-    /// The number of bytes at the start of a body that are searched for media if the body does not start with a known
-    /// signature, for example because of padding or a broken frame. Four of the largest MPEG frames fit.
-    package static let searchWindow = 8 * 1_024
+    /// The number of bytes at the start of a body that are examined. If all of them are text, the body is text: no
+    /// media format starts with that much text.
+    package static let window = 512
 
     /// Classifies the beginning of a body.
     ///
     /// - Parameters:
     ///   - bytes: All bytes received so far, from byte 0.
     ///   - isWhole: Whether no more bytes will follow.
-    ///   - searches: Whether to search for media after unknown bytes, which needs more bytes.
     /// - Returns: `nil` if more bytes are needed.
-    package init?(_ bytes: some Collection<UInt8>, isWhole: Bool, searches: Bool = false) {
-        let bytes = Array(bytes.prefix(Self.searchWindow))
-        if bytes.isEmpty {
-            guard isWhole else { return nil }
-            self = .document(.text)
-            return
-        }
-        let text = TextBeginning(bytes)
-        switch text.document(isWhole: isWhole) {
-        case .document(let document):
+    package init?(_ bytes: some Collection<UInt8>, isWhole: Bool) {
+        let bytes = Array(bytes.prefix(Self.window))
+        let isEnough = isWhole || bytes.count == Self.window
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        // Without byte order mark and leading white space, and with ASCII letters in lower case.
+        let text = (bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...])
+            .drop { " \t\r\n\u{C}".utf8.contains($0) }.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        if let document = Self.document(text) {
             self = .document(document)
-            return
-        case .undecided: return nil
-        case .nothing: break
-        }
-        if let format = MediaFormat(signatureOf: bytes, isWhole: isWhole) {
+        } else if Self.isMarkup(text) {
+            guard isEnough else { return nil }
+            self = .document(.xml)
+        } else if !Self.isUTF16(bytes), let format = MediaFormat(signatureOf: bytes) {
             self = .media(format)
-            return
-        }
-        if text.isText(upTo: Self.textWindow) {
-            guard isWhole || bytes.count >= Self.textWindow else { return nil }
+        } else if Self.isText(bytes) || Self.isUTF16(bytes) {
+            guard isEnough else { return nil }
             self = .document(.text)
-            return
+        } else {
+            self = .binary
         }
-        if searches {
-            if let format = MediaFormat(searchedIn: bytes) {
-                self = .media(format)
-                return
-            }
-            guard isWhole || bytes.count >= Self.searchWindow else { return nil }
+    }
+
+    /// Beginnings of the first line by which players recognize lists of other files: M3U, PLS, ASX in its older form,
+    /// Internet shortcuts, EDL of mpv and MPlayer, ffmpeg's concatenation script, cue sheets, and redirections to RTSP
+    /// and SMIL.
+    private static let playlists = [
+        "#extm3u", "#extinf", "[playlist]", "[reference]", "[internetshortcut]", "# mpv edl", "mplayer edl",
+        "ffconcat version", "file \"", "rem genre", "rem date", "performer \"", "title \"", "rtsptext", "smiltext",
+    ]
+
+    /// Markup by which an HTML page differs from other XML.
+    private static let pageMarkup = [
+        "<!doctype html", "<html", "<script", "<div", "<h1", "<center", "<p>", "<br", "<table",
+    ]
+
+    /// Returns the kind of document if the first characters show it. Later bytes do not matter, even if they are not
+    /// text, because a player decides by the first line whether a file is a playlist.
+    private static func document(_ text: [UInt8]) -> Document? {
+        if playlists.contains(where: { text.starts(with: $0.utf8) }) { return .playlist }
+        if isMarkup(text), pageMarkup.contains(where: { text.firstRange(of: Array($0.utf8)) != nil }) {
+            return .webPage
         }
-        self = .binary
+        if let first = text.first, "{[".utf8.contains(first), isText(Array(text.prefix(64))),
+            let next = text.dropFirst().first(where: { !" \t\r\n".utf8.contains($0) }),
+            (first == UInt8(ascii: "{") ? "\"}" : "[{\"]-0123456789tfn").utf8.contains(next)
+        {
+            return .json
+        }
+        let digits = text.prefix { "0123456789abcdef".utf8.contains($0) }
+        let isChunk = (1...8).contains(digits.count) && text[digits.count...].starts(with: ";chunk-signature=".utf8)
+        return isChunk ? .signedChunks : nil
+    }
+
+    /// Whether the first element of a document begins here. No media format starts like that.
+    private static func isMarkup(_ text: [UInt8]) -> Bool {
+        text.count > 1 && text[0] == UInt8(ascii: "<")
+            && ((0x61...0x7A).contains(text[1]) || "!?/".utf8.contains(text[1]))
+    }
+
+    /// Returns whether the bytes are UTF-8 text, perhaps with a character cut at the end, that contains neither DEL nor
+    /// any of the WHATWG's binary data bytes.
+    private static func isText(_ bytes: [UInt8]) -> Bool {
+        !bytes.contains { $0 < 0x20 && ![0x09, 0x0A, 0x0C, 0x0D, 0x1B].contains($0) || $0 == 0x7F }
+            && (0...3).contains { String(validating: bytes.dropLast($0), as: UTF8.self) != nil }
+    }
+
+    /// Returns whether the bytes are ASCII characters in UTF-16 after a byte order mark. mpv accepts playlists in it.
+    private static func isUTF16(_ bytes: [UInt8]) -> Bool {
+        bytes.count >= 4 && (bytes.starts(with: [0xFF, 0xFE]) && bytes[3] == 0 || bytes.starts(with: [0xFE, 0xFF, 0]))
     }
 }
 
@@ -99,28 +132,20 @@ package enum ContentExpectation: Sendable, Equatable {
 
     /// Returns the reason to reject a body with unexpected content; `nil` if it is acceptable.
     ///
-    /// - Parameters:
-    ///   - doubt: How strongly the response head suggests that the body is not media. If media are expected and the
-    ///     doubt is strong, a binary body of unknown format is rejected.
-    ///   - head: The response head. Its content coding or media type is named in the reason for such a rejection. If
-    ///     it is `nil`, a binary body is not rejected.
-    package func refusal(
-        of content: BodyContent, doubt: ResponseHead.Doubt = .none, _ head: ResponseHead? = nil
-    ) -> TransferError? {
+    /// - Parameter head: The response head; `nil` if it has been accepted already. If media are expected and the head
+    ///   suggests strongly that the body is none, a binary body of unknown format is rejected.
+    package func refusal(of content: BodyContent, _ head: ResponseHead? = nil) -> TransferError? {
         switch content {
         case .media: nil
         case .document(let document):
             refuses(document)
                 ? TransferError(.unusable, "the server sent \(document.rawValue) instead of \(noun)") : nil
-        case .binary: self == .media && doubt == .strong ? head.map(Self.refusal) : nil
+        case .binary: self == .media && head?.doubt == .strong ? head.map(Self.refusal) : nil
         }
     }
 
-    /// Returns the reason to reject a body because of the response head alone.
+    /// Returns the reason to reject a body because of its media type alone.
     static func refusal(_ head: ResponseHead) -> TransferError {
-        if let coding = head.contentCoding {
-            return TransferError(.unusable, "the server sent the file with Content-Encoding \(coding)")
-        }
-        return TransferError(.unusable, "the server sent \(head.mediaType ?? "no type") instead of media")
+        TransferError(.unusable, "the server sent \(head.mediaType ?? "no type") instead of media")
     }
 }

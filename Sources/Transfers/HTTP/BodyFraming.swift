@@ -2,8 +2,6 @@
 package enum BodyFraming: Sendable, Equatable {
     /// Content-Length, in bytes.
     case length(Int64)
-    /// The digits of a Content-Length above `largestSize`. No file is that large, so the body will end earlier.
-    case excessive(String)
     /// Transfer-Encoding: chunked. The body marks its own end; a Content-Length is ignored.
     case chunked
     /// Neither field is present. The body ends when the server closes the connection.
@@ -32,35 +30,21 @@ package enum BodyFraming: Sendable, Equatable {
             self = .untilClose
             return
         }
-        let values = Self.items(length).map { Self.significantDigits($0) }
-        guard let first = values.first, let digits = first, !values.contains(nil) else {
-            self = .invalid("the server sent a Content-Length that is not a number")
-            return
-        }
-        guard values.allSatisfy({ $0 == digits }) else {
+        let values = Set(Self.items(length).map { Int64(digits: $0) })
+        if values.count > 1 {
             self = .invalid("the server sent two different Content-Lengths")
-            return
-        }
-        if let value = Int64(digits: digits), value <= Self.largestSize {
+        } else if let value = values.first ?? nil, value <= Self.largestSize {
             self = .length(value)
         } else {
-            self = .excessive(String(digits))
+            self = .invalid("the server sent a Content-Length that is not the size of a file")
         }
     }
 
-    private static func items(_ text: String) -> [Substring] {
+    static func items(_ text: String) -> [Substring] {
         text.split(separator: ",", omittingEmptySubsequences: false).map { item in
             var item = item.drop { $0 == " " || $0 == "\t" }
             while item.last == " " || item.last == "\t" { item.removeLast() }
             return item
         }
-    }
-
-    /// Returns decimal digits without leading zeros, so that equal values of any length compare equal; `nil` for other
-    /// text.
-    private static func significantDigits(_ text: Substring) -> Substring? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        let digits = text.drop { $0 == "0" }
-        return digits.isEmpty ? text.suffix(1) : digits
     }
 }

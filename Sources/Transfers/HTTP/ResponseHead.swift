@@ -52,27 +52,14 @@ package struct ResponseHead: Sendable, Equatable {
     /// The media type without parameters, in lower case.
     package var mediaType: String? { fields["content-type"].flatMap { MIMEType.essence(of: $0.utf8) } }
 
-    /// The values of Content-Encoding as sent, except those that servers send by mistake and that mean no coding:
-    /// character sets, `binary`, and the `aws-chunked` left by an uploader. `nil` if no other value was sent.
+    /// The registered (IANA, HTTP Content Coding Registry) and other common values of Content-Encoding: the bytes of
+    /// the body are then not the file's. `nil` if there are none. Values that servers send by mistake, such as
+    /// character sets, `binary`, and the `aws-chunked` left by an uploader, are ignored, as browsers do.
     package var contentCoding: String? {
-        let codings = (fields["content-encoding"] ?? "").split(separator: ",").map {
-            String($0.filter { $0 != " " && $0 != "\t" })
+        let codings = BodyFraming.items(fields["content-encoding"] ?? "").filter {
+            Self.codings.contains($0.lowercased())
         }
-        let real = codings.filter { !$0.isEmpty && !Self.meaninglessCodings.contains($0.lowercased()) }
-        return real.isEmpty ? nil : real.joined(separator: ", ")
-    }
-
-    private static let meaninglessCodings: Set<String> = [
-        "identity", "none", "null", "binary", "7bit", "8bit", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1",
-        "latin1", "windows-1252", "aws-chunked",
-    ]
-
-    /// Whether the body has a registered (IANA, HTTP Content Coding Registry) or common coding, so that its bytes are
-    /// not the file's.
-    package var isEncoded: Bool {
-        contentCoding?.split(separator: ",").contains { coding in
-            Self.codings.contains(coding.filter { $0 != " " }.lowercased())
-        } ?? false
+        return codings.isEmpty ? nil : codings.joined(separator: ", ")
     }
 
     private static let codings: Set<String> = [
@@ -86,15 +73,14 @@ package struct ResponseHead: Sendable, Equatable {
         case none
         /// `text/plain` and the like, which servers send for unknown suffixes.
         case some
-        /// A page, program data, or a content coding.
+        /// A page or program data.
         case strong
 
         package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
     }
 
-    /// The degree to which Content-Type and Content-Encoding indicate that the body is not media.
+    /// The degree to which Content-Type indicates that the body is not media.
     package var doubt: Doubt {
-        if contentCoding != nil { return .strong }
         guard let type = mediaType else { return .none }
         if type == "text/html" || type == "text/xml" || type == "text/json" { return .strong }
         if type.hasPrefix("text/") { return .some }
@@ -135,6 +121,42 @@ package struct ResponseHead: Sendable, Equatable {
             return contentLength.map { $0 < total } ?? false
         }
     }
+}
+
+extension ResponseHead {
+    /// Parses the lines of a head. Lines that are no fields, such as the first one, are ignored.
+    ///
+    /// A malformed field that determines where the body ends (Content-Length, Transfer-Encoding) makes the framing
+    /// invalid: curl may parse it differently from podfs, and then treat a part of the body as the whole, or the sizes
+    /// between chunks as content. A field is malformed if a blank precedes its colon, or if it continues on another
+    /// line (RFC 9112 §5.1, §5.2).
+    init(status: Int, lines: [UInt8]) {
+        self.init(status: status)
+        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || (0x09...0x0D).contains(byte) }
+        func text(_ bytes: ArraySlice<UInt8>) -> String {
+            let start = bytes.drop(while: isBlank)
+            let end = start.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start.startIndex
+            return String(decoding: start[..<end], as: UTF8.self)
+        }
+        var last: String?
+        for line in lines.split(separator: UInt8(ascii: "\n")) where line.first != UInt8(ascii: "\r") {
+            if isBlank(line[line.startIndex]) {
+                guard let name = last else { continue }
+                fields[name, default: ""] += Self.framing.contains(name) ? ", malformed" : " " + text(line)
+                continue
+            }
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+            let name = text(line[..<colon]).lowercased()
+            let isMalformed = Self.framing.contains(name) && isBlank(line[colon - 1])
+            let value = isMalformed ? "malformed" : text(line[(colon + 1)...])
+            if let before = fields.updateValue(value, forKey: name), Self.lists.contains(name) {
+                fields[name] = before + ", " + value
+            }
+            last = name
+        }
+    }
+
+    private static let framing: Set<String> = ["content-length", "transfer-encoding"]
 }
 
 /// A Content-Range: `bytes 0-99/1000`, `bytes 0-99/*` or `bytes */1000`.

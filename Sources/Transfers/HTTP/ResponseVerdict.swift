@@ -9,8 +9,6 @@ package struct Pin: Sendable, Equatable {
     package var validator: Validator?
     /// Whether the server supports range requests; `true` until shown otherwise.
     package var acceptsRanges: Bool = true
-    /// The media type in the first response that has one.
-    package var mediaType: String?
 }
 
 /// The meaning of a response head for the download.
@@ -88,49 +86,36 @@ extension ResponseVerdict {
         case 200:
             if head.doubt > .none { return true }
             return hasBytes && pin?.validator?.agrees(with: head) != true
-        case 206: return head.doubt > .none && !isKnownToBeMislabelled(head, offset: offset, pin: pin)
+        // No format can be recognized in the middle of a file.
+        case 206: return head.doubt > .none && offset == 0
         default: return false
         }
     }
 
-    /// Returns whether a response with a doubtful media type is accepted without an examination of its bytes. No format
-    /// can be recognized in the middle of a file. So a part that does not start at 0 is accepted if it has the pin's
-    /// validator, or the media type that the server gave the rendition before and no Content-Encoding.
-    private static func isKnownToBeMislabelled(_ head: ResponseHead, offset: Int64, pin: Pin?) -> Bool {
-        guard offset > 0, let pin else { return false }
-        return pin.validator?.agrees(with: head) == true || pin.mediaType == head.mediaType && head.contentCoding == nil
-    }
-
     /// Returns the reason why the body cannot be used, by its framing, coding, type and first bytes; `nil` if it can.
     private static func unusableBody(
-        _ head: ResponseHead, offset: Int64, pin: Pin?, _ expects: ContentExpectation, _ content: BodyContent?
+        _ head: ResponseHead, offset: Int64, _ expects: ContentExpectation, _ content: BodyContent?
     ) -> TransferError? {
         if case .invalid(let reason) = head.framing { return TransferError(.unusable, reason) }
-        if head.isEncoded {
-            return TransferError(
-                .unusable, "the server sent the file with Content-Encoding \(head.contentCoding ?? "unknown")")
+        if let coding = head.contentCoding {
+            return TransferError(.unusable, "the server sent the file with Content-Encoding \(coding)")
         }
-        if head.doubt > .none, isKnownToBeMislabelled(head, offset: offset, pin: pin) { return nil }
-        if let content, let refusal = expects.refusal(of: content, doubt: offset > 0 ? .some : head.doubt, head) {
-            return refusal
-        }
-        if content == nil, head.doubt > .none, expects == .media { return ContentExpectation.refusal(head) }
-        return nil
+        guard offset == 0 else { return nil }
+        if let content { return expects.refusal(of: content, head) }
+        return head.doubt > .none && expects == .media ? ContentExpectation.refusal(head) : nil
     }
 
     private static func whole(
         _ head: ResponseHead, ranged: Bool, pin: Pin?, _ expects: ContentExpectation, _ content: BodyContent?
     ) -> ResponseVerdict {
         if head.contentLength == 0 { return .empty }
-        if let error = unusableBody(head, offset: 0, pin: pin, expects, content) { return .fail(error) }
+        if let error = unusableBody(head, offset: 0, expects, content) { return .fail(error) }
         if head.isPartInDisguise {
             let reason = "the server sent a part as if it were the whole (status 200 with Content-Range)"
             return ranged ? .drop(reason: reason) : .fail(TransferError(.unusable, reason))
         }
         let saysNoRanges = head["accept-ranges"]?.lowercased() == "none"
-        let found = Pin(
-            total: head.contentLength, validator: Validator(head), acceptsRanges: !saysNoRanges,
-            mediaType: head.mediaType)
+        let found = Pin(total: head.contentLength, validator: Validator(head), acceptsRanges: !saysNoRanges)
         // A server answers a range request with the whole file for one of two reasons. If the If-Range condition is
         // false, the file is another rendition. Otherwise the server does not support ranges, and the rendition may be
         // the same.
@@ -150,7 +135,7 @@ extension ResponseVerdict {
     private static func part(
         _ head: ResponseHead, offset: Int64, pin: Pin?, _ expects: ContentExpectation, _ content: BodyContent?
     ) -> ResponseVerdict {
-        if let error = unusableBody(head, offset: offset, pin: pin, expects, content) { return .fail(error) }
+        if let error = unusableBody(head, offset: offset, expects, content) { return .fail(error) }
         guard let content = head.contentRange, let range = content.range else {
             return .drop(reason: "the server sent a part without saying which (no Content-Range)")
         }
@@ -159,10 +144,9 @@ extension ResponseVerdict {
         }
         switch head.framing {
         case .length(range.upperBound - range.lowerBound), .chunked, .untilClose, .invalid: break
-        case .length, .excessive: return .drop(reason: "Content-Length and Content-Range disagree")
+        case .length: return .drop(reason: "Content-Length and Content-Range disagree")
         }
-        let found = Pin(
-            total: content.total, validator: Validator(head), acceptsRanges: true, mediaType: head.mediaType)
+        let found = Pin(total: content.total, validator: Validator(head))
         guard let pin else { return .accept(offset: offset, end: range.upperBound, pin: found, compare: false) }
         let agreement = pin.validator.map { $0.agrees(with: head) } ?? nil
         if agreement == false { return .stale }
@@ -190,7 +174,7 @@ extension ResponseVerdict {
     private static func merged(_ pin: Pin, _ found: Pin) -> Pin {
         Pin(
             total: pin.total ?? found.total, validator: pin.validator ?? found.validator,
-            acceptsRanges: pin.acceptsRanges && found.acceptsRanges, mediaType: pin.mediaType ?? found.mediaType)
+            acceptsRanges: pin.acceptsRanges && found.acceptsRanges)
     }
 
     private static func failure(_ head: ResponseHead) -> ResponseVerdict {

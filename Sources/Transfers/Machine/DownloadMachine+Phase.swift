@@ -90,13 +90,22 @@ extension DownloadMachine {
     /// which the last response came.
     struct Address: Sendable, Equatable {
         /// Whether the direct address is known and may be requested, without the redirects.
-        var knowsDirect: Bool
+        private(set) var knowsDirect: Bool
         /// Whether the direct address is avoided only because its host was unreachable.
         private(set) var isUnreachable = false
         /// The time at which the owner was last asked for a newer address.
         var lastRenewal: Instant?
-        /// The sources that are tried in order.
-        var sources = Sources()
+        /// The number of sources: addresses in the owner's list. When one fails permanently, the next is requested.
+        var count: Int
+        /// The position of the source that is requested now.
+        private(set) var current = 0
+        /// The refusal of the first source, which is reported if all refuse.
+        private(set) var firstRefusal: TransferError?
+
+        init(knowsDirect: Bool, count: Int) {
+            self.knowsDirect = knowsDirect
+            self.count = count
+        }
 
         /// Records that a request was lost before the head of its response arrived.
         ///
@@ -113,37 +122,19 @@ extension DownloadMachine {
             }
         }
 
-        /// Prefers the address of the last response, which is known since a response was accepted.
-        mutating func restoreDirectAddress() {
-            knowsDirect = true
+        /// Sets whether the address of the last response is requested.
+        mutating func setKnowsDirect(_ knows: Bool) {
+            knowsDirect = knows
             isUnreachable = false
         }
-
-        /// Invalidates the address of the last response.
-        mutating func clearDirectAddress() {
-            knowsDirect = false
-            isUnreachable = false
-        }
-    }
-
-    /// The addresses of one file, as positions in the owner's list. When one address fails permanently, the next is
-    /// requested.
-    struct Sources: Sendable, Equatable {
-        var count = 1
-        /// The position of the source that is requested now.
-        private(set) var current = 0
-        /// The refusal of the first source, which is reported if all refuse.
-        private(set) var firstRefusal: TransferError?
 
         /// Whether another source follows the current one.
-        var hasNext: Bool { current + 1 < count }
+        var hasNextSource: Bool { current + 1 < count }
 
-        /// Advances to the next source.
-        ///
-        /// - Returns: Whether there is one.
+        /// Advances to the next source, and returns whether there is one.
         mutating func advance(after error: TransferError) -> Bool {
             firstRefusal = firstRefusal ?? error
-            guard hasNext else { return false }
+            guard hasNextSource else { return false }
             current += 1
             return true
         }

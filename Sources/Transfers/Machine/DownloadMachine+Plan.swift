@@ -19,11 +19,11 @@ extension DownloadMachine {
             guard let need = unservedNeed() else { break }
             actions += connect(for: need, now: now)
         }
-        if !readers.opens.isEmpty, connections.isEmpty, canRetry(now) {
+        if readers.hasOpens, connections.isEmpty, canRetry(now) {
             let need = present.firstMissing(from: 0)
             actions += start(at: need, forReader: true, probeEnd: probeEnd(from: need), now: now)
         }
-        if filling.runsInBackground, readers.reads.isEmpty, connections.isEmpty, canRetry(now) {
+        if filling.runsInBackground, !readers.hasReads, connections.isEmpty, canRetry(now) {
             actions += start(at: present.firstMissing(from: 0), forReader: false, now: now)
         }
         actions += regulate(now)
@@ -42,10 +42,10 @@ extension DownloadMachine {
 
     /// Returns the connections that will deliver a byte on which a reader is blocked.
     func servingConnections() -> Set<ConnectionID> {
-        if !readers.opens.isEmpty { return Set(connections.ids) }
+        if readers.hasOpens { return Set(connections.ids) }
         var serving: Set<ConnectionID> = []
-        for read in readers.reads {
-            if let id = connectionReaching(present.firstMissing(from: read.range.lowerBound)) { serving.insert(id) }
+        for (_, range) in readers.reads {
+            if let id = connectionReaching(present.firstMissing(from: range.lowerBound)) { serving.insert(id) }
         }
         return serving
     }
@@ -74,9 +74,9 @@ extension DownloadMachine {
     /// is blocked, or one shortly before it that another reader needs. The kernel sends the reads of one reader in any
     /// order. Without this rule, each of these reads would cause its own request after a broken connection.
     private func unservedNeed() -> Int64? {
-        let needs = readers.reads.lazy.compactMap { read -> Int64? in
-            let missing = present.firstMissing(from: read.range.lowerBound)
-            return connectionReaching(missing) == nil ? requestStart(for: read, missing: missing) : nil
+        let needs = readers.reads.compactMap { wait, range -> Int64? in
+            let missing = present.firstMissing(from: range.lowerBound)
+            return connectionReaching(missing) == nil ? requestStart(for: range, wait.kind, missing: missing) : nil
         }
         guard let first = needs.first else { return nil }
         return needs.filter { $0 <= first && first - $0 <= limits.reach }.min()
@@ -129,7 +129,7 @@ extension DownloadMachine {
         phase = .fetching()
         var request = ConnectRequest(
             offset: 0, end: nil, ranged: false, ifRange: nil, direct: address.knowsDirect, forReader: forReader,
-            source: address.sources.current)
+            source: address.current)
         if need > 0, canSeek(to: need) {
             let overlaps = needsComparison && present.contains(need - 1)
             request.offset = overlaps ? need - min(limits.overlap, need - runStart(before: need)) : need
@@ -197,7 +197,7 @@ extension DownloadMachine {
         let serving = servingConnections()
         // Filling pauses for a blocked reader served by another connection. During a retry delay no reader is served,
         // so a pause would gain nothing.
-        let fills = filling.runsInBackground && (readers.reads.isEmpty || serving.isEmpty)
+        let fills = filling.runsInBackground && (!readers.hasReads || serving.isEmpty)
         for id in connections.ids {
             guard var connection = connections[id] else { continue }
             let serves = serving.contains(id)
@@ -206,7 +206,7 @@ extension DownloadMachine {
                 actions.append(.serving(id, serves))
             }
             if var body = connection.body {
-                if fills || connection.isProbe || serves && readers.opens.isEmpty {
+                if fills || connection.isProbe || serves && !readers.hasOpens {
                     actions += createFile()
                     if body.flow != .running {
                         connection.lastActivity = now

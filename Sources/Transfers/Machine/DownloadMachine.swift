@@ -60,8 +60,7 @@ package struct DownloadMachine: Sendable {
             generation: generation, pin: pin, present: present ?? ByteRanges(), hasFile: present != nil)
         phase = isCached ? .cached : .fetching()
         filling = Filling(priority: min(priority, .asked))
-        address = Address(knowsDirect: knowsDirect)
-        address.sources.count = max(1, sources)
+        address = Address(knowsDirect: knowsDirect, count: max(1, sources))
         self.limits = limits
     }
 
@@ -120,7 +119,7 @@ package struct DownloadMachine: Sendable {
         if isWaitingForSpace, state == .queued { return awaitsSpace }
         if let failure { return failure }
         guard isFilling || hasBlockedReaders, !isFinishing else { return nil }
-        return storageFull ?? (isSuspended ? nil : attempts.recentError)
+        return storageFull ?? (isSuspended ? nil : attempts.lastError)
     }
 
     /// Whether bytes may still be missing, and the download is not in the phase `failed`.
@@ -144,7 +143,7 @@ package struct DownloadMachine: Sendable {
     }
 
     /// Whether an open or a read waits for an answer.
-    package var hasBlockedReaders: Bool { readers.areBlocked }
+    package var hasBlockedReaders: Bool { !readers.waits.isEmpty }
 
     /// Whether there is a task, even a suspended one, or a reader waits.
     var isWanted: Bool { isFilling || hasBlockedReaders }
@@ -172,7 +171,7 @@ package struct DownloadMachine: Sendable {
         case .failed(_, let until): if let until { consider(until) }
         case .finishing, .cached: break
         }
-        for since in readers.waitStarts { consider(giveUpTime(since: since)) }
+        for wait in readers.waits { consider(giveUpTime(since: wait.since)) }
         return result
     }
 

@@ -30,12 +30,12 @@ package struct NetworkAddress: Sendable, Hashable {
     fileprivate let high: UInt64
     fileprivate let low: UInt64
 
-    fileprivate init(high: UInt64, low: UInt64) {
+    private init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    package init(ipv4: UInt32) { self.init(high: 0, low: Self.mappedPrefix << 32 | UInt64(ipv4)) }
+    private init(ipv4: UInt32) { self.init(high: 0, low: Self.mappedPrefix << 32 | UInt64(ipv4)) }
 
     /// Reads the bytes of a `sockaddr_in` or `sockaddr_in6`; `nil` for another family.
     package init?(socketAddress bytes: UnsafeRawBufferPointer) {
@@ -77,9 +77,9 @@ package struct NetworkAddress: Sendable, Hashable {
 
     // MARK: Address space
 
-    fileprivate static let mappedPrefix: UInt64 = 0xFFFF
+    private static let mappedPrefix: UInt64 = 0xFFFF
 
-    fileprivate var ipv4: UInt32? {
+    private var ipv4: UInt32? {
         high == 0 && low >> 32 == Self.mappedPrefix ? UInt32(truncatingIfNeeded: low) : nil
     }
 
@@ -114,45 +114,46 @@ package struct NetworkAddress: Sendable, Hashable {
     }
 
     /// The special IPv4 blocks; the first that contains an address decides. Other addresses are public.
-    private static let ipv4Blocks: [(block: AddressBlock, space: AddressSpace)] = [
-        // "This network" (RFC 791 §3.2). On Linux, a connection to 0.0.0.0 reaches this computer.
-        (AddressBlock(ipv4: 0x0000_0000, 8), .loopback),
-        // Loopback (RFC 1122 §3.2.1.3).
-        (AddressBlock(ipv4: 0x7F00_0000, 8), .loopback),
-        // Private (RFC 1918).
-        (AddressBlock(ipv4: 0x0A00_0000, 8), .local), (AddressBlock(ipv4: 0xAC10_0000, 12), .local),
-        (AddressBlock(ipv4: 0xC0A8_0000, 16), .local),
-        // Shared by the customers of a provider (RFC 6598).
-        (AddressBlock(ipv4: 0x6440_0000, 10), .local),
-        // Link-local (RFC 3927), including cloud metadata services.
-        (AddressBlock(ipv4: 0xA9FE_0000, 16), .local),
-        // Protocol assignments (RFC 6890 §2.1), documentation (RFC 5737), the former 6to4 relays (RFC 7526).
-        (AddressBlock(ipv4: 0xC000_0000, 24), .local), (AddressBlock(ipv4: 0xC000_0200, 24), .local),
-        (AddressBlock(ipv4: 0xC633_6400, 24), .local), (AddressBlock(ipv4: 0xCB00_7100, 24), .local),
-        (AddressBlock(ipv4: 0xC058_6300, 24), .local),
-        // Benchmarks (RFC 2544).
-        (AddressBlock(ipv4: 0xC612_0000, 15), .local),
-        // Multicast (RFC 5771), reserved and limited broadcast (RFC 1112 §4, RFC 8190).
-        (AddressBlock(ipv4: 0xE000_0000, 4), .local), (AddressBlock(ipv4: 0xF000_0000, 4), .local),
-    ]
+    private static let ipv4Blocks =
+        // "This network" (RFC 791 §3.2): on Linux, a connection to 0.0.0.0 reaches this computer. Loopback (RFC 1122
+        // §3.2.1.3).
+        blocks(.loopback, ["0.0.0.0/8", "127.0.0.0/8"])
+        + blocks(
+            .local,
+            [
+                // Private (RFC 1918).
+                "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16",
+                // Shared by the customers of a provider (RFC 6598). Link-local (RFC 3927), including cloud metadata
+                // services.
+                "100.64.0.0/10", "169.254.0.0/16",
+                // Protocol assignments (RFC 6890 §2.1), documentation (RFC 5737), the former 6to4 relays (RFC 7526),
+                // benchmarks (RFC 2544).
+                "192.0.0.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "192.88.99.0/24", "198.18.0.0/15",
+                // Multicast (RFC 5771), reserved and limited broadcast (RFC 1112 §4, RFC 8190).
+                "224.0.0.0/4", "240.0.0.0/4",
+            ])
 
     /// The IPv6 blocks; the first that contains an address decides. Other addresses are local: unique-local (RFC 4193),
     /// link-local (RFC 4291 §2.5.6), the former site-local (RFC 3879), multicast, discard-only (RFC 6666), local NAT64
     /// (RFC 8215), segment identifiers (RFC 9602), and all unassigned ones.
-    private static let ipv6Blocks: [(block: AddressBlock, space: AddressSpace)] = [
+    private static let ipv6Blocks =
         // Unspecified, which on Linux reaches this computer, and loopback (RFC 4291 §2.5.2, §2.5.3).
-        (AddressBlock(high: 0, low: 0, 127), .loopback),
-        // NAT64's well-known prefix: the embedded address decides.
-        (AddressBlock(high: 0x0064_FF9B_0000_0000, low: 0, 96), .public),
-        // Teredo: here too the embedded address decides. Then the other protocol assignments (RFC 2928), and
-        // documentation (RFC 3849, RFC 9637).
-        (AddressBlock(high: 0x2001_0000_0000_0000, low: 0, 32), .public),
-        (AddressBlock(high: 0x2001_0000_0000_0000, low: 0, 23), .local),
-        (AddressBlock(high: 0x2001_0DB8_0000_0000, low: 0, 32), .local),
-        (AddressBlock(high: 0x3FFF_0000_0000_0000, low: 0, 20), .local),
+        blocks(.loopback, ["::/127"])
+        // NAT64's well-known prefix, and Teredo: the embedded address decides.
+        + blocks(.public, ["64:ff9b::/96", "2001::/32"])
+        // The other protocol assignments (RFC 2928), and documentation (RFC 3849, RFC 9637).
+        + blocks(.local, ["2001::/23", "2001:db8::/32", "3fff::/20"])
         // Global unicast (RFC 4291 §2.4, as IANA assigns it).
-        (AddressBlock(high: 0x2000_0000_0000_0000, low: 0, 3), .public),
-    ]
+        + blocks(.public, ["2000::/3"])
+
+    private static func blocks(
+        _ space: AddressSpace, _ texts: [String]
+    ) -> [(block: AddressBlock, space: AddressSpace)] {
+        texts.map { text in
+            guard let block = AddressBlock(text) else { preconditionFailure("\(text) is no address block") }
+            return (block, space)
+        }
+    }
 }
 
 /// A block of addresses with a common prefix (RFC 4632 §3.1).
@@ -160,17 +161,6 @@ package struct AddressBlock: Sendable, Hashable {
     private let first: NetworkAddress
     /// The prefix length in bits, from 0 to 128; for an IPv4 block it includes the 96 bits of the mapped form.
     private let length: Int
-
-    fileprivate init(high: UInt64, low: UInt64, _ length: Int) {
-        first = NetworkAddress(high: high, low: low)
-        self.length = length
-    }
-
-    /// - Parameter length: The prefix length in bits, from 0 to 32.
-    package init(ipv4: UInt32, _ length: Int) {
-        first = NetworkAddress(ipv4: ipv4)
-        self.length = 96 + length
-    }
 
     /// Parses `192.168.0.0/16`, `fd00::/8`, or one address.
     package init?(_ text: String) {

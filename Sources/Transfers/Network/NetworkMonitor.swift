@@ -10,7 +10,19 @@ internal import Platform
 final class NetworkMonitor {
     /// Readable when there are reports.
     let descriptor: Int32
-    private var addresses: NetworkAddresses
+    private var assigned: Set<NetworkAddress> = []
+    private var reports = NetworkReports()
+
+    /// The effect of reports on connections.
+    struct Change {
+        /// The addresses that are gone. Connections from such an address are dead.
+        var lost: Set<NetworkAddress> = []
+        /// Whether servers that were unreachable may be reachable now, because there is a new address, carrier or
+        /// default route. Also `true` after lost reports, which may have contained one.
+        var isBack = false
+
+        var isNone: Bool { lost.isEmpty && !isBack }
+    }
 
     /// The multicast groups: interfaces, and the addresses and routes of IPv4 and IPv6 (RTMGRP_… of
     /// <linux/rtnetlink.h>).
@@ -22,7 +34,6 @@ final class NetworkMonitor {
         descriptor = socket(
             AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), Int32(NETLINK_ROUTE))
         guard descriptor >= 0 else { return nil }
-        addresses = NetworkAddresses(assigned: [])
         var own = sockaddr_nl()
         own.nl_family = sa_family_t(AF_NETLINK)
         own.nl_groups = Self.groups
@@ -33,36 +44,35 @@ final class NetworkMonitor {
         }
         guard isBound else { return nil }
         // Read the addresses after `bind`, so that no change between the two calls is lost.
-        addresses = NetworkAddresses(assigned: Self.assigned() ?? [])
+        assigned = Self.addresses() ?? []
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
     /// Reads all reports, and returns their combined effect.
-    func read() -> NetworkAddresses.Change {
-        var change = NetworkAddresses.Change()
+    func read() -> Change {
+        var change = Change()
+        var isOutdated = false
         withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { buffer in
             while true {
                 let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-                let news: NetworkAddresses.Change
-                if count > 0 {
-                    news = addresses.apply(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                } else if count < 0, errno == ENOBUFS {
-                    guard let assigned = Self.assigned() else { continue }
-                    news = addresses.replace(assigned)
-                } else {
-                    return
-                }
-                change.lost.formUnion(news.lost)
-                change.isBack = change.isBack || news.isBack
+                if count <= 0, errno != ENOBUFS { return }
+                let (changesAddresses, isBack) =
+                    count > 0 ? reports.apply(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : (true, true)
+                isOutdated = isOutdated || changesAddresses
+                change.isBack = change.isBack || isBack
             }
         }
+        guard isOutdated, let addresses = Self.addresses() else { return change }
+        change.lost = assigned.subtracting(addresses)
+        change.isBack = change.isBack || !addresses.isSubset(of: assigned)
+        assigned = addresses
         return change
     }
 
     /// Returns the addresses of all interfaces; `nil` if they cannot be read, for example without a free descriptor.
     /// The corresponding C function is `getifaddrs`.
-    private static func assigned() -> Set<NetworkAddress>? {
+    private static func addresses() -> Set<NetworkAddress>? {
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else { return nil }
         defer { freeifaddrs(list) }
@@ -85,11 +95,6 @@ final class NetworkMonitor {
 /// The internet sockets of this process. Finding them costs two system calls for each descriptor, too much for every
 /// iteration of a loop.
 enum OpenSockets {
-    /// Returns the descriptor of a connection from the port `local` to the port `remote`; `nil` if there is none.
-    static func connected(from local: Int, to remote: Int) -> Int32? {
-        descriptors.first { port($0, getsockname) == local && port($0, getpeername) == remote }
-    }
-
     /// Shuts down the connections from these local addresses, so that libcurl ends their exchanges and reuses none of
     /// them. Otherwise the kernel would retransmit their packets for minutes.
     static func shutDown(from addresses: Set<NetworkAddress>) {
@@ -111,15 +116,50 @@ enum OpenSockets {
         }
     }
 
-    private static func port(_ socket: Int32, _ query: Query) -> Int? {
-        var storage = sockaddr_storage()
-        guard read(socket, query, into: &storage),
-            [sa_family_t(AF_INET), sa_family_t(AF_INET6)].contains(storage.ss_family)
-        else { return nil }
-        // The port has the same offset in sockaddr_in and sockaddr_in6.
-        return withUnsafeBytes(of: storage) { Int($0[2]) << 8 | Int($0[3]) }
-    }
-
     /// All descriptors of the process (proc(5)).
     private static var descriptors: [Int32] { names(inFolder: "/proc/self/fd")?.compactMap { Int32($0) } ?? [] }
+}
+
+/// The parser of the kernel's messages (rtnetlink(7)). Does no IO.
+struct NetworkReports {
+    /// Interfaces that were reported without a carrier.
+    private var interfacesWithoutCarrier: Set<Int32> = []
+
+    /// Reads messages, and returns whether addresses have changed, and whether there is a new carrier or default route.
+    mutating func apply(_ bytes: UnsafeRawBufferPointer) -> (changesAddresses: Bool, isBack: Bool) {
+        var found = (changesAddresses: false, isBack: false)
+        var rest = bytes[...]
+        // struct nlmsghdr: length, type, flags, sequence number, port.
+        while rest.count >= 16 {
+            let message = UnsafeRawBufferPointer(rebasing: rest)
+            let length = Int(message.loadUnaligned(as: UInt32.self))
+            guard (16...message.count).contains(length) else { break }
+            let body = UnsafeRawBufferPointer(rebasing: message[16..<length])
+            switch Int(message.loadUnaligned(fromByteOffset: 4, as: UInt16.self)) {
+            case RTM_NEWADDR where body.count >= 8:
+                // struct ifaddrmsg: family, length of the prefix, flags. A tentative address cannot be used yet.
+                if body[2] & UInt8(IFA_F_TENTATIVE) == 0 { found.changesAddresses = true }
+            case RTM_DELADDR: found.changesAddresses = true
+            case RTM_NEWLINK where body.count >= 16:
+                // struct ifinfomsg: family, type, index, flags, change.
+                let index = body.loadUnaligned(fromByteOffset: 4, as: Int32.self)
+                if body.loadUnaligned(fromByteOffset: 8, as: UInt32.self) & Self.isRunning == 0 {
+                    interfacesWithoutCarrier.insert(index)
+                } else if interfacesWithoutCarrier.remove(index) != nil {
+                    found.isBack = true
+                }
+            case RTM_DELLINK where body.count >= 16:
+                interfacesWithoutCarrier.remove(body.loadUnaligned(fromByteOffset: 4, as: Int32.self))
+            case RTM_NEWROUTE where body.count >= 12:
+                // struct rtmsg: family, length of the destination's prefix, …, type.
+                if body[1] == 0, body[7] == UInt8(RTN_UNICAST) { found.isBack = true }
+            default: break
+            }
+            rest = rest.dropFirst((length + 3) & ~3)
+        }
+        return found
+    }
+
+    /// IFF_RUNNING of <net/if.h>: the interface is up and has a carrier.
+    private static let isRunning: UInt32 = 0x40
 }

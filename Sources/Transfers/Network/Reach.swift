@@ -1,23 +1,12 @@
 /// The rule for addresses that a feed or a server refers to: none may be in a more private address space than the feed
 /// or server itself. So nobody on the internet can make podfs send requests to hosts that only this computer or its
 /// network can reach.
-package struct ReachPolicy: Sendable, Equatable {
+package struct ReachPolicy: Sendable {
     /// Hosts and addresses that are allowed nevertheless (`transfers.allow_private`).
     package var exceptions: [Exception] = []
     /// Blocks that are assumed to be in another space; the first that contains an address decides. For tests, which
     /// only have loopback addresses.
-    package var assumed: [Assumption] = []
-
-    /// An address block treated as belonging to another address space.
-    package struct Assumption: Sendable, Equatable {
-        package var block: AddressBlock
-        package var space: AddressSpace
-
-        package init(_ block: AddressBlock, _ space: AddressSpace) {
-            self.block = block
-            self.space = space
-        }
-    }
+    package var assumed: [(block: AddressBlock, space: AddressSpace)] = []
 
     /// A host or address block that is always allowed.
     package enum Exception: Sendable, Equatable {

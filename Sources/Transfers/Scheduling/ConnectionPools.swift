@@ -173,25 +173,23 @@ package struct ConnectionPools: Sendable {
         return admitWaiting(now)
     }
 
-    /// Returns the connections to end now: those that have lingered too long, and those whose slot another reader or a
-    /// task of higher priority needs.
+    /// Returns the connections to end now: those that have lingered too long, or else one whose slot another reader or
+    /// a task of higher priority needs. Call again when they have ended.
     package func preempted(now: Instant) -> [Token] {
-        var chosen = active.filter { $0.value.lingers && $0.value.idleSince + limits.linger <= now }.map(\.key)
-        // The pools as they will be when the connections chosen so far have ended, and the readers handled so far have
-        // been admitted.
-        var later = self
-        for token in chosen { later.active[token] = nil }
+        let expired = active.filter { $0.value.lingers && $0.value.idleSince + limits.linger <= now }.keys.sorted()
+        if !expired.isEmpty { return expired }
         for request in waitingReaders {
-            if !later.canStart(request.entry) {
-                guard let token = later.candidate(for: request.entry), let entry = active[token],
-                    entry.since + limits.slotTime <= now
-                else { continue }
-                later.active[token] = nil
-                chosen.append(token)
+            if let token = candidate(for: request.entry), let entry = active[token],
+                entry.since + limits.slotTime <= now
+            {
+                return [token]
             }
-            later.active[request.token] = request.entry
         }
-        return (chosen + outranked(besides: chosen)).sorted()
+        guard active.values.contains(where: { $0.pool == .filling && $0.priority == .automatic }),
+            let request = waiting.first(in: .filling, .asked, where: { victim(for: $0) != nil }),
+            let token = victim(for: request.entry)
+        else { return [] }
+        return [token]
     }
 
     /// The next time at which to call `preempted` or `reopen`, if time alone can change the result. It is in the past
@@ -223,38 +221,15 @@ package struct ConnectionPools: Sendable {
         active.values.contains(where: \.lingers) ? waiting.all(in: .readers) : []
     }
 
-    /// Returns the filling connections to end for tasks of higher priority.
-    private func outranked(besides gone: [Token]) -> [Token] {
-        var chosen: [Token] = []
-        // The pools as they will be when the connections chosen so far have ended, and the requests handled so far have
-        // been admitted.
-        var later = self
-        for token in gone { later.active[token] = nil }
-        // The automatic connection to end for a waiting one: the one that got its slot last, so that the others can
-        // complete.
-        func victim(for waiting: Entry) -> Token? {
-            let outranked = later.active.filter { token, entry in
-                guard entry.pool == .filling, entry.priority < waiting.priority, active[token] != nil else {
-                    return false
-                }
-                var without = later
-                without.active[token] = nil
-                return without.canStart(waiting)
-            }
-            return outranked.max { ($0.value.since, $0.key) < ($1.value.since, $1.key) }?.key
-        }
-        while later.active.values.contains(where: { $0.pool == .filling && $0.priority == .automatic }),
-            let request = later.waiting.first(
-                in: .filling, .asked, where: { later.canStart($0) || victim(for: $0) != nil })
-        {
-            if !later.canStart(request.entry), let token = victim(for: request.entry) {
-                later.active[token] = nil
-                chosen.append(token)
-            }
-            later.waiting.remove(request.token)
-            later.active[request.token] = request.entry
-        }
-        return chosen
+    /// Returns the automatic connection to end for a waiting one of higher priority: the one that got its slot last, so
+    /// that the others can complete.
+    private func victim(for waiting: Entry) -> Token? {
+        active.filter { token, entry in
+            guard entry.pool == .filling, entry.priority < waiting.priority else { return false }
+            var without = self
+            without.active[token] = nil
+            return without.canStart(waiting)
+        }.max { ($0.value.since, $0.key) < ($1.value.since, $1.key) }?.key
     }
 
     private mutating func admit(_ token: Token, _ entry: Entry, _ now: Instant) {

@@ -25,13 +25,6 @@ final class Upload: EasyHandleReceiver {
     private var reported: UploadSnapshot?
     /// The time of the next progress report.
     private var reportDue = Instant.start
-    /// The time of the first of the latest consecutive checks that each found that the server has closed its side and
-    /// that no bytes were sent since the previous check; `nil` if the last check found otherwise.
-    private var closedSince: Instant?
-    /// The time of the next check of the connection, while a request is in progress.
-    private var closeCheckDue = Instant.start
-    /// The number of sent bytes at the last check.
-    private var checkedCount: Int64 = 0
 
     /// The interval of progress reports, the same as for downloads.
     private static let reportInterval = Duration.milliseconds(250)
@@ -41,11 +34,6 @@ final class Upload: EasyHandleReceiver {
     /// The maximum number of bytes read from a response's body. A body within this limit is read to its end, so that
     /// the connection can be reused; a longer one ends the exchange.
     private static let maxResponseBody = 1 << 20
-
-    /// The interval of checks of the connection. Also the minimum time from the first check that finds the connection
-    /// closed by the server until the request is aborted. Meanwhile curl can read a response that the server sent
-    /// before it closed.
-    private static let closeCheckInterval = Duration.seconds(1)
 
     init(_ source: UploadSource, engine: EngineLoop) {
         self.source = source
@@ -65,13 +53,9 @@ final class Upload: EasyHandleReceiver {
         apply(machine.resolved(finding, now: engine.now, random: .random(in: 0..<1)))
     }
 
-    var deadline: Instant? { exchange == nil ? machine.deadline : closeCheckDue }
+    var deadline: Instant? { machine.deadline }
 
-    func tick() {
-        if exchange == nil { return apply(machine.tick(now: engine.now)) }
-        closeCheckDue = engine.now + Self.closeCheckInterval
-        checkForClose()
-    }
+    func tick() { apply(machine.tick(now: engine.now)) }
 
     /// Whether the upload has ended permanently.
     var hasEnded: Bool { [.completed, .cancelled].contains(machine.taskState) }
@@ -88,22 +72,6 @@ final class Upload: EasyHandleReceiver {
         counted = sent
         machine.sent(exchange.id, sent)
         report()
-    }
-
-    /// Detects a server that closes the connection while it receives a request's body, and ends the request as lost.
-    /// Without this check, the sender may wait for a TCP window that never opens: after the close, a Linux server
-    /// answers window probes with a closed window for a minute.
-    private func checkForClose() {
-        guard let (id, handle) = exchange else { return }
-        let isUnchanged = counted == checkedCount
-        checkedCount = counted
-        guard isUnchanged, head == nil, handle.peerHasClosed else { return closedSince = nil }
-        guard let since = closedSince else { return closedSince = engine.now }
-        guard engine.now - since >= Self.closeCheckInterval else { return }
-        let wasSent = handle.hasSentRequest
-        abort(id)
-        let error = TransferError(.failed, "the server reset the connection")
-        apply(machine.lost(id, error, wasSent: wasSent, isTransient: true, now: engine.now, random: .random(in: 0..<1)))
     }
 
     // MARK: Requests
@@ -140,33 +108,27 @@ final class Upload: EasyHandleReceiver {
             releaseExchange()
             return apply(machine.lost(id, error, wasSent: false, isTransient: false, now: engine.now, random: 0))
         }
-        var asked = EasyHandle.Request(
-            url: request.url, userAgent: source.userAgent ?? engine.configuration.userAgent,
-            connectTimeout: engine.configuration.limits.stall,
-            stall: max(.seconds(1), engine.configuration.limits.stall) * Self.stallFactor)
-        asked.method = method
+        var asked = DataRequest(mediaAt: request.url)
+        asked.userAgent = source.userAgent
+        asked.stallFactor = Self.stallFactor
         asked.fields = fields(of: request)
         asked.reach = reach(for: request.url)
         asked.credentials = source.credentials
         // The machine handles redirects, because curl would turn a POST into a GET, and forward custom fields.
         asked.followsRedirects = false
-        guard let handle = EasyHandle(asked, in: engine.configuration.network) else {
+        guard let handle = EasyHandle(asked, method, in: engine.configuration) else {
             releaseExchange()
             return apply(
                 machine.lost(
                     id, TransferError(.failed, "out of memory"), wasSent: false, isTransient: true, now: engine.now,
                     random: .random(in: 0..<1)))
         }
-        handle.receiver = self
         head = nil
         ignored = 0
         counted = 0
         exchange = (id, handle)
-        closedSince = nil
-        checkedCount = 0
-        closeCheckDue = engine.now + Self.closeCheckInterval
         machine.requestSent(id)
-        engine.exchanges.add(handle, owner: .upload(self))
+        engine.exchanges.add(handle, owner: self)
         report()
     }
 
@@ -194,7 +156,7 @@ final class Upload: EasyHandleReceiver {
         }
     }
 
-    /// Returns the address space from which a request's URL came, for `EasyHandle.Request.reach`. A person entered the
+    /// Returns the address space from which a request's URL came, for `DataRequest.reach`. A person entered the
     /// URL of the POST, so that the result is `nil` for a URL with the same origin. Any other URL came from a response,
     /// so that the result is the least private address space of all responses, or `public` before the first response.
     private func reach(for url: String) -> AddressSpace? {
@@ -219,10 +181,9 @@ final class Upload: EasyHandleReceiver {
         return ignored > Self.maxResponseBody ? .stop : .accepted
     }
 
-    /// Handles the end of the exchange.
-    func ended(_ code: CurlCode) {
+    func easyHandle(_ handle: EasyHandle, didEnd code: CurlCode) {
         updateSent()
-        guard let (id, handle) = exchange else { return }
+        guard let id = exchange?.id else { return }
         exchange = nil
         apply(result(of: id, handle, code))
         // A redirected POST has been sent again, and retains the slot.
@@ -245,8 +206,7 @@ final class Upload: EasyHandleReceiver {
             let error = TransferError(.failed, "the copy of the file to upload cannot be read: \(problem)")
             return machine.lost(id, error, wasSent: true, isTransient: false, now: engine.now, random: random)
         }
-        let refusal = handle.failure(code)
-        let failure = refusal.isTransient ? code.uploadFailure ?? refusal : refusal
+        let failure = handle.failure(code)
         return machine.lost(
             id, failure.error, wasSent: handle.hasSentRequest, isTransient: failure.isTransient, now: engine.now,
             random: random)
@@ -320,4 +280,72 @@ package enum UploadEvent: Sendable {
     case progress(UploadSnapshot)
     case completed(key: TaskID, size: Int64)
     case failed(key: TaskID, TransferError)
+}
+
+// Uploads and their slots. A slot is the permission to have a request in progress.
+extension EngineLoop {
+    /// Starts or resumes the upload with the source's key, creating it if necessary. Later requests use `source`, but
+    /// the progress of an upload in memory is more recent than `source.resumeData`.
+    func upload(_ source: UploadSource) {
+        if isStopping { return }
+        let upload = uploads.table[source.key] ?? Upload(source, engine: self)
+        upload.source = source
+        uploads.table[source.key] = upload
+        upload.resume()
+    }
+
+    /// Requests a slot; `start` is called when the upload has it, perhaps before this returns. An upload that has one
+    /// keeps it.
+    func requestUploadSlot(_ upload: Upload, start: @escaping () -> Void) {
+        if uploads.requestSlot(upload, start: start) { start() }
+    }
+
+    func releaseUploadSlot(_ upload: Upload) { uploads.releaseSlot(upload, startsNext: !isStopping)?() }
+
+    func updateUploads() {
+        for upload in uploads.table.values { upload.updateSent() }
+    }
+
+    /// Performs due work.
+    ///
+    /// - Returns: The time of the next due work.
+    func tickUploads() -> Instant? {
+        for upload in uploads.table.values {
+            if let due = upload.deadline, due <= now { upload.tick() }
+        }
+        uploads.removeEnded()
+        return uploads.table.values.compactMap(\.deadline).min()
+    }
+}
+
+/// The uploads that the engine has in memory, and the slots of their requests.
+struct Uploads {
+    var table: [TaskID: Upload] = [:]
+    /// The uploads that have a slot, and then those that wait for one.
+    private var queue: [(upload: Upload, start: () -> Void)] = []
+
+    /// The number of concurrent upload requests. They share the uplink, which is narrow for most people; a third would
+    /// only slow the first two.
+    private static let slots = 2
+
+    mutating func removeEnded() { for (key, upload) in table where upload.hasEnded { table[key] = nil } }
+
+    /// Requests a slot.
+    ///
+    /// - Returns: Whether the upload has it now; if not, `start` is called later.
+    mutating func requestSlot(_ upload: Upload, start: @escaping () -> Void) -> Bool {
+        if let position = queue.firstIndex(where: { $0.upload === upload }) { return position < Self.slots }
+        queue.append((upload, start))
+        return queue.count <= Self.slots
+    }
+
+    /// Frees the slot of an upload, or withdraws its request for one.
+    ///
+    /// - Parameter startsNext: Whether the next upload gets it.
+    /// - Returns: The closure that starts the next upload; `nil` if none starts.
+    mutating func releaseSlot(_ upload: Upload, startsNext: Bool) -> (() -> Void)? {
+        guard let position = queue.firstIndex(where: { $0.upload === upload }) else { return nil }
+        queue.remove(at: position)
+        return position < Self.slots && queue.count >= Self.slots && startsNext ? queue[Self.slots - 1].start : nil
+    }
 }

@@ -152,12 +152,12 @@ private enum MediaFileFacts {
     case media(MediaFormat?)
 
     init(_ media: MediaBytes) {
-        let head = media.beginning(upTo: BodyContent.searchWindow)
+        let head = media.beginning(upTo: BodyContent.window)
         guard !head.isEmpty else {
             self = .empty
             return
         }
-        switch BodyContent(head, isWhole: Int64(head.count) == media.size, searches: true) {
+        switch BodyContent(head, isWhole: Int64(head.count) == media.size) {
         case .document(let document): self = .document(document.rawValue)
         case .media(let format): self = .media(format)
         case .binary, nil: self = .media(nil)

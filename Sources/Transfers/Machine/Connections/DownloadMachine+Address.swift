@@ -3,19 +3,19 @@ package import Platform
 // The sources of a file (addresses that offer the same file), and the renewal of addresses that are no longer valid.
 extension DownloadMachine {
     /// The position of the source that is requested now.
-    package var source: Int { address.sources.current }
+    package var source: Int { address.current }
 
     /// Sets the number of sources, and returns to the first. Call after their addresses were set.
     package mutating func setSources(_ count: Int) {
-        address.sources.restart()
-        address.sources.count = max(1, count)
+        address.restart()
+        address.count = max(1, count)
     }
 
     /// Continues with the next source after a permanent failure of the current one. If there is no next source,
     /// requests a newer address from the machine's owner, or fails with the failure of the first source.
     mutating func giveUpSource(_ error: TransferError, now: Instant) -> [Action] {
-        guard address.sources.advance(after: error) else {
-            let error = address.sources.firstRefusal ?? error
+        guard address.advance(after: error) else {
+            let error = address.firstRefusal ?? error
             return renewAddress(after: error, now: now) ?? fail(error, now: now)
         }
         // Validators of different servers are unrelated. Without a validator, bytes of the new source are compared with
@@ -62,7 +62,7 @@ extension DownloadMachine {
         guard case .awaitingAddress(_, let error) = phase else { return isNew ? addressChanged(now: now) : [] }
         guard isNew else { return fail(error, now: now) }
         phase = .fetching()
-        address.sources.restart()
+        address.restart()
         return nextSource(now)
     }
 
@@ -78,7 +78,7 @@ extension DownloadMachine {
 
     /// Invalidates the facts tied to the previous address, because the next response comes from another address.
     private mutating func invalidateAddressFacts() {
-        address.clearDirectAddress()
+        address.setKnowsDirect(false)
         rendition.isForeign = !present.isEmpty
     }
 }

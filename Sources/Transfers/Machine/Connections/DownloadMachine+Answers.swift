@@ -12,7 +12,7 @@ extension DownloadMachine {
     package func needsContent(_ id: ConnectionID, _ head: ResponseHead) -> Bool {
         guard let connection = connections[id] else { return false }
         // An open should not be answered with the size of an error page while another source may have the file.
-        if address.sources.hasNext, present.isEmpty, connection.request.offset == 0, head.status == 200 { return true }
+        if address.hasNextSource, present.isEmpty, connection.request.offset == 0, head.status == 200 { return true }
         return ResponseVerdict.needsContent(
             head, offset: connection.request.offset, pin: pin, hasBytes: !present.isEmpty)
     }
@@ -25,14 +25,13 @@ extension DownloadMachine {
         _ id: ConnectionID, _ head: ResponseHead, content: BodyContent? = nil, now: Instant, random: Double
     ) -> [Action] {
         guard let connection = connections[id], !connection.isReceiving else { return [] }
-        let excess: String? = if case .excessive(let length) = head.framing { length } else { nil }
         let verdict = ResponseVerdict(
             head, offset: connection.request.offset, ranged: connection.request.ranged, pin: pin,
             expects: limits.expects, content: content)
         switch verdict {
         case .accept(let offset, let end, let found, let compare):
             let body = Connection.Body(
-                isPart: head.status == 206, end: end, endsAtClose: head.framing == .untilClose, excess: excess)
+                isPart: head.status == 206, end: end, endsAtClose: head.framing == .untilClose)
             let contradicts = contradictsPresent(found)
             let cannotJoin = cannotJoin(id, offset: offset, found: found, compare: compare)
             if !cannotJoin, !contradicts {
@@ -48,8 +47,7 @@ extension DownloadMachine {
             if contradicts { return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now) }
             return rejectUnjoinable(id, found, now: now)
         case .replaced(let found):
-            let body = Connection.Body(
-                isPart: false, end: found.total, endsAtClose: head.framing == .untilClose, excess: excess)
+            let body = Connection.Body(isPart: false, end: found.total, endsAtClose: head.framing == .untilClose)
             return replace(id, body, pin: found, now: now)
         case .stale:
             return beginGeneration(keeping: nil, pin: nil, now: now) + plan(now)
@@ -130,7 +128,7 @@ extension DownloadMachine {
             if pin?.validator != nil { rendition.distrusts = true }
         }
         if known.validator == nil { rendition.lacksValidator = true }
-        address.restoreDirectAddress()
+        address.setKnowsDirect(true)
         if offset != connection.request.offset, let stream = streamAhead(of: id) {
             // The server does not support ranges, and a stream of the whole file is already in progress.
             connections[id] = nil

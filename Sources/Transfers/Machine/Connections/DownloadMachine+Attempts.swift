@@ -12,10 +12,8 @@ extension DownloadMachine {
         private(set) var count = 0
         /// The time of the first failure since the last progress.
         private var firstFailure: Instant?
-        /// The failure of the last connection; `nil` after new bytes.
+        /// The failure of the last connection; `nil` after progress.
         var lastError: TransferError?
-        /// The last error of a running task, shown until there is progress.
-        var recentError: TransferError?
         /// The time at which the last connection was started.
         var lastTry: Instant?
         private(set) var lastProgress: Instant?
@@ -26,18 +24,11 @@ extension DownloadMachine {
         ///
         /// - Returns: The time that has passed since `firstFailure`; zero if this is the first failure.
         mutating func failed(_ error: TransferError, now: Instant) -> Duration {
-            interrupted(error)
+            lastError = error
             count += 1
             let began = firstFailure ?? now
             firstFailure = began
             return now - began
-        }
-
-        /// Records a connection that was lost because this computer's network changed. The loss is not counted, since
-        /// the server is not at fault.
-        mutating func interrupted(_ error: TransferError) {
-            lastError = error
-            recentError = error
         }
 
         /// Restarts the retry delays from the shortest.
@@ -47,27 +38,23 @@ extension DownloadMachine {
         /// `Limits.readerDeadline`. So a server that sends an occasional byte cannot block readers forever, and is
         /// retried less and less often.
         mutating func received(_ bytes: Int64, limits: Limits, now: Instant) {
-            lastError = nil
             var recent = recent ?? Count(since: now)
             if now - recent.since > limits.readerDeadline { recent = Count(since: now) }
             recent.bytes += bytes
             if recent.bytes >= limits.minRate * limits.readerDeadline.milliseconds / 1_000 {
                 recent = Count(since: now)
                 lastProgress = now
-                count = 0
-                firstFailure = nil
-                recentError = nil
+                reset()
             }
             self.recent = recent
         }
 
-        /// Forgets all failures. Called at a user's request, for a new address, or when the failure of the download,
-        /// which is remembered for a time, has expired.
+        /// Forgets all failures. Called after progress, at a user's request, for a new address, or when the failure of
+        /// the download, which is remembered for a time, has expired.
         mutating func reset() {
             count = 0
             firstFailure = nil
             lastError = nil
-            recentError = nil
         }
     }
 
@@ -133,10 +120,11 @@ extension DownloadMachine {
             guard lost.contains(id) || isBack && isSilent else { continue }
             connections.remove(id)
             actions.append(.abort(id))
-            attempts.interrupted(Self.networkLost)
+            // Not counted as a failure, since the server is not at fault.
+            attempts.lastError = Self.networkLost
         }
         if isBack {
-            if address.isUnreachable { address.restoreDirectAddress() }
+            if address.isUnreachable { address.setKnowsDirect(true) }
             if case .fetching(let retry?) = phase, !retry.isServers {
                 attempts.restart()
                 phase = .fetching()

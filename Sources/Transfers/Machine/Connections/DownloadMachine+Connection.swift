@@ -28,8 +28,6 @@ extension DownloadMachine {
             var end: Int64?
             /// Whether only the end of the connection marks the end of the body.
             let endsAtClose: Bool
-            /// The Content-Length, if it is larger than any file can be (`BodyFraming.excessive`); otherwise `nil`.
-            let excess: String?
             /// The response's validator. If the connection compares, it applies to the file only after the comparison
             /// has succeeded.
             var found: Validator?

@@ -50,7 +50,7 @@ extension DownloadMachine {
         faults.received(upTo: position + count)
         attempts.received(count, limits: limits, now: now)
         if let finished = finishIfWhole() { return finished }
-        if readers.reads.isEmpty { return [] }
+        if !readers.hasReads { return [] }
         let answers = answerSatisfied()
         return answers.isEmpty && !isNowProven ? [] : answers + plan(now)
     }
@@ -89,10 +89,6 @@ extension DownloadMachine {
             let error = TransferError(.failed, "the server ended \(limit - connection.position) bytes early")
             return endedEarly(id, connection, error, now: now, random: random)
         }
-        if let length = body.excess {
-            let error = TransferError(.failed, "the server announced \(length) bytes and ended the answer early")
-            return endedEarly(id, connection, error, now: now, random: random)
-        }
         if body.isPart, !body.hasWritten, let total = pin?.total, connection.position < total {
             // The part ended before the first new byte. An immediate retry would return the same, so treat this as a
             // failure, after which the retry is delayed.
@@ -129,11 +125,11 @@ extension DownloadMachine {
     /// one later. Waiting opens fail at once.
     mutating func endedEmpty(_ id: ConnectionID, now: Instant, random: Double) -> [Action] {
         let error = TransferError(.unusable, "the server sent an empty file")
-        if address.sources.hasNext {
+        if address.hasNextSource {
             connections[id] = nil
             return giveUpSource(error, now: now)
         }
-        return readers.answerOpens(error) + lost(id, error, after: nil, now: now, random: random)
+        return readers.answer(error) { $0.range == nil } + lost(id, error, after: nil, now: now, random: random)
     }
 
     /// Handles a connection that was lost, or that ended before its last expected byte. If `Limits.sameEnds` bodies in
@@ -151,8 +147,7 @@ extension DownloadMachine {
             return lost(id, error, after: nil, now: now, random: random)
         }
         connections[id] = nil
-        let size = body.excess ?? (pin?.total ?? body.end).map { "\($0)" }
-        let announces = size.map { "the server announces \($0) bytes and sends \(position)" }
+        let announces = (pin?.total ?? body.end).map { "the server announces \($0) bytes and sends \(position)" }
         let says = announces ?? "each of the server's answers ends at byte \(position)"
         return giveUpSource(TransferError(.failed, "\(says): \(error.message)"), now: now)
     }
@@ -194,24 +189,22 @@ extension DownloadMachine {
 
     /// Fails the readers whose deadline has passed.
     private mutating func failLateReaders(_ now: Instant) -> [Action] {
-        guard readers.waitStarts.contains(where: { giveUpTime(since: $0) <= now }) else { return [] }
-        let reason = attempts.lastError.map { ": \($0.message)" } ?? ""
-        let seconds = limits.readerDeadline.seconds
-        let code = attempts.lastError?.code == .unreachable ? TransferError.Code.unreachable : .timedOut
-        let error = TransferError(code, "nothing arrived for \(seconds) s\(reason)")
-        if attempts.recentError == nil { attempts.recentError = error }
-        let deadline = limits.readerDeadline
-        let progress = attempts.lastProgress
-        return readers.giveUp(error) { since in max(since, progress ?? since) + deadline <= now }
+        guard readers.waits.contains(where: { giveUpTime(since: $0.since) <= now }) else { return [] }
+        let says = "nothing arrived for \(limits.readerDeadline.seconds) s"
+        let cause = attempts.lastError.flatMap { $0.message == says ? nil : $0 }
+        let error = TransferError(
+            cause?.code == .unreachable ? .unreachable : .timedOut, cause.map { "\(says): \($0.message)" } ?? says)
+        if attempts.lastError == nil { attempts.lastError = error }
+        let machine = self
+        return readers.answer(error) { machine.giveUpTime(since: $0.since) <= now }
     }
 
     // MARK: -
 
     /// Answers the readers whose bytes are present.
     mutating func answerSatisfied() -> [Action] {
-        if isCached || isFinishing { return readers.answerReads(nil) }
-        let rendition = rendition
-        return readers.answerReads { rendition.satisfies($0) }
+        let machine = self
+        return readers.answer(nil) { $0.range.map(machine.isSatisfied) ?? false }
     }
 
     /// Finishes the file if every byte is present: ends or releases the connections, and answers the readers. Otherwise
@@ -247,7 +240,7 @@ extension DownloadMachine {
         if hasFile { actions.append(.abandonFile(generation: generation)) }
         rendition = Rendition(generation: generation + 1, pin: pin)
         faults.beginGeneration()
-        actions += readers.answerReads(Self.changed)
+        actions += readers.answer(Self.changed) { $0.range != nil }
         if faults.renewals > limits.renewals {
             let error = TransferError(.unusable, "the server's answers contradict each other: the file keeps changing")
             return actions + fail(error, now: now)
@@ -273,7 +266,7 @@ extension DownloadMachine {
         let without = attempts.failed(error, now: now)
         if without >= limits.retry.giveUp { return fail(error, now: now) }
         // Without a network, opens fail at once instead of waiting for the retry.
-        let actions = error.code == .unreachable ? readers.answerOpens(error) : []
+        let actions = error.code == .unreachable ? readers.answer(error) { $0.range == nil } : []
         if isWanted, case .fetching = phase {
             var pause = limits.retry.pause(attempt: attempts.count, retryAfter: after, random: random)
             // During an outage, frequent attempts burden no server, and a reader is waiting for the network to return.
@@ -290,7 +283,7 @@ extension DownloadMachine {
             // The remembered target of a redirect may have expired. Before giving up, request the file's address as the
             // feed states it.
             connections[id] = nil
-            address.clearDirectAddress()
+            address.setKnowsDirect(false)
             return plan(now)
         }
         // While another connection receives bytes, the file exists, so this is no permanent failure: the server may
@@ -298,17 +291,17 @@ extension DownloadMachine {
         if connections.areReceiving(beside: id) { return lost(id, error, after: nil, now: now, random: random) }
         connections[id] = nil
         // This source was given up before, when another connection to it was refused.
-        if connection.request.source != address.sources.current { return plan(now) }
+        if connection.request.source != address.current { return plan(now) }
         return giveUpSource(error, now: now)
     }
 
     mutating func fail(_ error: TransferError, now: Instant) -> [Action] {
         let actions = dropAll()
         phase = .failed(error, until: now + limits.failureMemory)
-        address.sources.restart()
-        attempts.recentError = nil
+        address.restart()
+        attempts.lastError = nil
         faults.clearEarlyEnd()
         // `failed` comes first, because a reader queries the error as soon as it is answered.
-        return actions + [.failed(error)] + readers.answerAll(error)
+        return actions + [.failed(error)] + readers.answer(error)
     }
 }

@@ -14,7 +14,7 @@ extension DownloadMachine {
             return [.answerOpen(id, nil)]
         }
         if let failure = rememberedFailure(now) ?? storageFull { return [.answerOpen(id, failure)] }
-        readers.opens.append(Readers.Open(id: id, since: now, kind: kind))
+        readers.add(id, nil, kind, since: now)
         shortenRetryDelay(now)
         return (kind == .player ? dropQueuedProbes() : []) + plan(now)
     }
@@ -34,20 +34,20 @@ extension DownloadMachine {
             filling.start()
             actions = raise(to: .asked) + dropQueuedProbes()
         }
-        readers.reads.append(Readers.Read(id: id, range: range, since: now, kind: kind))
+        readers.add(id, range, kind, since: now)
         shortenRetryDelay(now)
         return actions + plan(now)
     }
 
     /// Returns whether a read is unanswered.
-    package func isWaiting(_ id: WaitID) -> Bool { readers.reads.contains { $0.id == id } }
+    package func isWaiting(_ id: WaitID) -> Bool { readers.waits.contains { $0.id == id } }
 
     static let changed = TransferError(.changed, "the file changed on the server")
 
     /// Cancels a waiting open or read. If no open handle, no waiting reader and no task that may run remains, the
     /// connections end.
     package mutating func cancelWait(_ id: WaitID, now: Instant) -> [Action] {
-        readers.remove(id)
+        _ = readers.answer(nil) { $0.id == id }
         if readers.isEmpty, !filling.runsInBackground { return dropUnwanted() }
         return plan(now)
     }
@@ -115,7 +115,7 @@ extension DownloadMachine {
     }
 
     /// Ends the download: answers all waits with the error and ends every connection.
-    package mutating func shutDown(_ error: TransferError) -> [Action] { dropAll() + readers.answerAll(error) }
+    package mutating func shutDown(_ error: TransferError) -> [Action] { dropAll() + readers.answer(error) }
 
     func isSatisfied(_ range: Range<Int64>) -> Bool { isCached || isFinishing || rendition.satisfies(range) }
 
@@ -200,7 +200,7 @@ extension DownloadMachine {
         // A file being finished (synced and hashed) has all its bytes, and no reader waits for it.
         if isFinishing { return [] }
         if case .fetching = phase { phase = .fetching() }
-        return dropAll() + readers.answerAll(error)
+        return dropAll() + readers.answer(error)
     }
 
     /// Sets or clears the reason why the whole file has no space yet. While a reason is set, the background download of

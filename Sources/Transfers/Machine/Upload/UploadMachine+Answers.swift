@@ -97,7 +97,7 @@ extension UploadMachine {
                 + scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         // 409: an earlier attempt with the same key is still in progress (§2.7 of the Idempotency-Key draft).
         case 500...599,
-            409 where repeatsPost || attempts > 0:
+            409 where repeatsPost || attempts.count > 0:
             return scheduleRetry(after: Self.failure(head), pause: head.retryAfter, now: now, random: random)
         default: return withdrawPost() + fail(Self.refusal(ofPost: head))
         }
@@ -200,13 +200,13 @@ extension UploadMachine {
 
     /// Records the number of bytes that the server reports.
     private mutating func recordOffset(_ offset: Int64) {
-        if offset > confirmed {
-            confirmed = offset
+        if offset > furthest.confirmed {
+            furthest.confirmed = offset
             progressed()
         }
+        furthest.sent = max(furthest.sent, offset)
         resumeData.offset = offset
         sent = offset
-        furthest = max(furthest, offset)
     }
 
     /// Handles a failure, which is permanent unless the status is a transient one or in `statuses`.

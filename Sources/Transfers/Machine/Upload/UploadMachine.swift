@@ -91,18 +91,11 @@ package struct UploadMachine: Sendable {
     var postURL: String
     /// The number of redirects since `resume` or the last progress.
     var redirects = 0
-    /// The number of consecutive failures without progress.
-    var attempts = 0
-    /// The time of the first failure that `attempts` counts.
-    var firstFailure: Instant?
-    var lastError: TransferError?
-    /// The maximum number of bytes that any attempt has sent: only more than that is progress. Otherwise a server that
-    /// accepts a part and disconnects each time would be retried forever.
-    var furthest: Int64
-    /// The maximum number of bytes that the server has reported: only more than that is progress. Otherwise a server
-    /// that loses and reports the same bytes in turn would be retried forever. This number is less than `furthest`
-    /// while bytes are buffered on their way.
-    var confirmed: Int64
+    var attempts = DownloadMachine.Attempts()
+    /// The maximum number of bytes that any attempt has sent, and that the server has reported: only more than that is
+    /// progress. Otherwise a server that accepts a part and disconnects each time, or that loses and reports the same
+    /// bytes in turn, would be retried forever. Fewer are reported than sent while bytes are buffered on their way.
+    var furthest: (sent: Int64, confirmed: Int64)
     /// Whether a POST was repeated because the outcome of an earlier one, by this process or a former one, was unknown.
     /// The server may then still be processing the earlier one.
     var repeatsPost = false
@@ -125,8 +118,7 @@ package struct UploadMachine: Sendable {
         self.retry = retry
         postURL = url
         sent = resumeData.offset
-        furthest = resumeData.offset
-        confirmed = resumeData.offset
+        furthest = (resumeData.offset, resumeData.offset)
     }
 
     // MARK: State
@@ -150,7 +142,7 @@ package struct UploadMachine: Sendable {
     package var error: TransferError? {
         switch state {
         case .failed(let error): error
-        case .waiting: lastError
+        case .waiting: attempts.lastError
         default: nil
         }
     }
@@ -177,9 +169,7 @@ package struct UploadMachine: Sendable {
     package mutating func resume(now: Instant) -> [Action] {
         switch state {
         case .suspended, .failed, .waiting:
-            attempts = 0
-            firstFailure = nil
-            redirects = 0
+            progressed()
             postURL = url
             return advance(now: now)
         case .recording, .doubtful, .requesting, .completed, .cancelled: return []
@@ -237,7 +227,7 @@ package struct UploadMachine: Sendable {
             return record(then: .post(postURL))
         case .posting:
             state = .doubtful
-            return [.resolveDoubt(lastError)]
+            return [.resolveDoubt(attempts.lastError)]
         case .posted:
             guard let location = resumeData.location else {
                 return fail(TransferError(.unusable, "the address of the media is unknown"))
@@ -317,17 +307,15 @@ package struct UploadMachine: Sendable {
         case .patch(_, let offset): sent = offset + count
         case .post, .options, .head: return
         }
-        if sent > furthest {
-            furthest = sent
+        if sent > furthest.sent {
+            furthest.sent = sent
             progressed()
         }
     }
 
     mutating func progressed() {
-        attempts = 0
+        attempts.reset()
         redirects = 0
-        firstFailure = nil
-        lastError = nil
     }
 
     /// Handles the passing of `deadline`.
@@ -340,18 +328,13 @@ package struct UploadMachine: Sendable {
 
     mutating func scheduleRetry(after error: TransferError, pause: Duration?, now: Instant, random: Double) -> [Action]
     {
-        lastError = error
-        attempts += 1
-        let began = firstFailure ?? now
-        firstFailure = began
-        if now - began >= retry.giveUp { return fail(error) }
-        state = .waiting(until: now + retry.pause(attempt: attempts, retryAfter: pause, random: random))
+        if attempts.failed(error, now: now) >= retry.giveUp { return fail(error) }
+        state = .waiting(until: now + retry.pause(attempt: attempts.count, retryAfter: pause, random: random))
         return []
     }
 
     mutating func fail(_ error: TransferError) -> [Action] {
         state = .failed(error)
-        lastError = error
         return [.failed(error)]
     }
 }
