@@ -123,7 +123,7 @@ struct Installation: Sendable {
         service.onFeedTrouble = configuration.hooks.onFeedTrouble
         service.onIdle = configuration.hooks.onIdle
         service.storage = configuration.cache
-        service.conditions = .system()
+        service.conditions = { .current() }
         service.schedule = RefreshSchedule(
             minimum: configuration.refresh.min.components.seconds, maximum: configuration.refresh.max.components.seconds
         )

@@ -199,8 +199,7 @@ extension CoreSimulation {
     /// Sends a client's command, whose response `answerCommand` sends later.
     mutating func command(_ media: MediaID) throws {
         guard let client = clients.sorted().randomElement(using: &random) else { return }
-        lastCommand += 1
-        commands[lastCommand] = client
+        commands += 1
         try handle(.began)
         let asked = wall
         let isOwn = random.chance(30)
@@ -232,9 +231,8 @@ extension CoreSimulation {
     }
 
     mutating func answerCommand() throws {
-        guard let number = commands.keys.sorted().randomElement(using: &random) else { return }
-        commands[number] = nil
-        answers[number, default: 0] += 1
+        guard commands > 0 else { return }
+        commands -= 1
         try handle(.finished)
     }
 

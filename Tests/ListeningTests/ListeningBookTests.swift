@@ -358,13 +358,13 @@ import Transfers
 
     // MARK: A new daemon
 
-    /// The new daemon knows only the stored position. A report shortly after that position continues the stretch.
-    @Test func aNewDaemonContinuesTheStretch() {
+    /// For the new daemon, which knows only the stored position, a stretch begins.
+    @Test func aNewDaemonMarksTheEpisodeToo() {
         var room = Room()
         room.report(.started, 0)
         room.play(from: 0, to: 960)
         room.book = ListeningBook()
-        room.report(.playing, 972, after: 12)
+        room.play(from: 960, to: 980)
         #expect(room.stored.played)
     }
 

@@ -162,7 +162,7 @@ import Transfers
 
     // MARK: Trust
 
-    @Test func anEpisodeThatIsNotOpenIsIgnored() {
+    @Test(arguments: [false, true]) func anEpisodeCountsOnlyOnceItIsOpen(isOpened: Bool) {
         var room = Room()
         room.send(.appeared(Self.vlc, name: "vlc", process: nil))
         room.send(
@@ -170,18 +170,13 @@ import Transfers
                 Self.vlc, PlayerProperties(track: PlayerTrack(url: Self.url), status: .playing, position: 900)))
         room.send(.located(Self.vlc, url: Self.url, 1))
         #expect(room.effects.isEmpty)
-        room.send(.disappeared(Self.vlc))
-        #expect(room.effects.isEmpty)
-    }
-
-    @Test func aFileThatIsOpenedAfterItsAnnouncementCounts() {
-        var room = Room()
-        room.send(.appeared(Self.vlc, name: "vlc", process: nil))
-        room.send(
-            .changed(Self.vlc, PlayerProperties(track: PlayerTrack(url: Self.url), status: .playing, position: 0)))
-        room.send(.located(Self.vlc, url: Self.url, 1))
-        room.send(.opened(1))
-        #expect(room.reports == ["started 0.0"])
+        if isOpened {
+            room.send(.opened(1))
+            #expect(room.reports == ["started 900.0"])
+        } else {
+            room.send(.disappeared(Self.vlc))
+            #expect(room.effects.isEmpty)
+        }
     }
 
     @Test func impossibleNumbersAreIgnored() {
@@ -319,6 +314,21 @@ import Transfers
         }
     }
 
+    @Test(arguments: [
+        PlayerProperties(canSeek: false),
+        // The answer arrives after the session has ended.
+        PlayerProperties(track: PlayerTrack(url: "file:///music.mp3", id: "/t/2")),
+    ])
+    func aPlayerThatCannotSeekOrHasAnotherTrackIsNotMoved(change: PlayerProperties) {
+        var room = Room()
+        room.start()
+        room.send(.changed(Self.vlc, change))
+        room.send(.answered(Self.vlc, session: 1, resume: 497))
+        room.send(.tick, after: 3)
+        room.send(.position(Self.vlc, 0.5))
+        #expect(!isSeek(room.effects))
+    }
+
     @Test func aPlayerWithoutAPositionIsNotMoved() {
         for status in [PlayerStatus.playing, .paused] {
             var room = Room()
@@ -360,25 +370,5 @@ import Transfers
         room.send(.tick, after: 9.4)
         room.send(.position(Self.vlc, 509.4))
         #expect(room.tracker.deadline == .milliseconds(111_600))
-    }
-
-    @Test func anAnswerToAnEndedSessionMovesNothing() {
-        var room = Room()
-        room.start()
-        room.send(.changed(Self.vlc, PlayerProperties(track: PlayerTrack(url: "file:///music.mp3", id: "/t/2"))))
-        room.send(.answered(Self.vlc, session: 1, resume: 497))
-        room.send(.tick, after: 3)
-        room.send(.position(Self.vlc, 0.5))
-        #expect(!isSeek(room.effects))
-    }
-
-    @Test func aPlayerThatCannotSeekIsNotMoved() {
-        var room = Room()
-        room.start()
-        room.send(.changed(Self.vlc, PlayerProperties(canSeek: false)))
-        room.send(.answered(Self.vlc, session: 1, resume: 497))
-        room.send(.tick, after: 3)
-        room.send(.position(Self.vlc, 0.5))
-        #expect(!isSeek(room.effects))
     }
 }

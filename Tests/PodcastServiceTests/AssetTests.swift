@@ -31,7 +31,7 @@ import Transfers
 
     /// On a metered link, covers are fetched only when a program opens them.
     private static func withoutUnattendedFetches(_ configuration: inout ServiceConfiguration) {
-        configuration.conditions = .constant(LinkConditions(isMetered: true, isOnBattery: false))
+        configuration.conditions = { LinkConditions(isMetered: true, isOnBattery: false) }
     }
 
     /// Waits until no asset is being fetched.

@@ -166,18 +166,6 @@ import Transfers
         #expect(try cached(daemon) == [1])
     }
 
-    @Test func unpinningMakesRoom() async throws {
-        let (daemon, client) = try await start(capacity: 450_000)
-        try await daemon.download(1, 2, with: client)
-        for number in 1...2 { try await client.act(.pin, try daemon.episode(number).id) }
-        let third = try daemon.episode(3).id
-        try await client.act(.download, third)
-        try await client.event("the download waits") { $0.episode == third && $0.task?.waitsForSpace == true }
-        try await client.act(.unpin, try daemon.episode(1).id)
-        try await client.completion(of: third)
-        #expect(try cached(daemon) == [2, 3])
-    }
-
     @Test func theSpaceToKeepFreeCountsAndTheErrorNamesItsSetting() async throws {
         let disk = try DiskSpace(at: FilePath(home.paths.cache))
         let (daemon, client) = try await start(capacity: 1 << 40, keepFree: disk.total)
@@ -191,14 +179,6 @@ import Transfers
         // The next daemon need not leave any space free, so it resumes the download.
         let second = try await home.start { $0.storage = StorageLimits(capacity: 1 << 40, keepFree: 0) }
         try await waitUntil(description: "the episode is complete") { try second.episode(1).complete }
-    }
-
-    @Test func aFullCacheAtTheStartIsBroughtWithinItsLimit() async throws {
-        let (daemon, client) = try await start(capacity: 1 << 30)
-        try await daemon.download(1, 2, 3, with: client)
-        await daemon.stop()
-        let second = try await home.start { $0.storage = StorageLimits(capacity: 250_000, keepFree: 0) }
-        try await waitUntil(description: "one is left") { try cached(second).count == 1 }
     }
 
     @Test func anOpenReportedByAMountIsRecorded() async throws {

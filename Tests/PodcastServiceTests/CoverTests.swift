@@ -65,7 +65,7 @@ import Transfers
         }
         let isMetered = Mutex(true)
         let (daemon, client) = try await home.connect {
-            $0.conditions = ConditionSource {
+            $0.conditions = {
                 LinkConditions(isMetered: isMetered.withLock { $0 }, isOnBattery: false)
             }
             $0.conditionLifetime = .milliseconds(20)
@@ -88,7 +88,7 @@ import Transfers
         let readings = Journal<Bool>()
         let isMetered = Mutex(true)
         let (daemon, client) = try await home.connect {
-            $0.conditions = ConditionSource {
+            $0.conditions = {
                 let isMetered = isMetered.withLock { $0 }
                 readings.append(isMetered)
                 return LinkConditions(isMetered: isMetered, isOnBattery: false)

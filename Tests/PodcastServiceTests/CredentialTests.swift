@@ -53,8 +53,7 @@ import Transfers
         #expect(mode == 0o600)
         for number in 1...2 {
             let episode = try daemon.episode(number)
-            try await client.act(.download, episode.id)
-            try await client.completion(of: episode.id)
+            try await client.download(episode.id)
         }
         #expect(home.web.requests(for: "/1.mp3").map { $0.headers["Authorization"] } == [field])
         #expect(other.requests.map { $0.headers["Authorization"] } == [nil])

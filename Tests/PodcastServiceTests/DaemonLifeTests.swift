@@ -36,31 +36,13 @@ import Transfers
         #expect(try await again.tasks().isEmpty)
     }
 
-    @Test func pendingReadsFailWhenTheDaemonStops() async throws {
-        home.publish(size: 600_000)
-        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in
-            .stall(after: 100_000)
-        }
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
-        let answers = Journal<String>()
-        let request = ReadRequest(episode: id, generation: 1, range: 0..<200_000)
-        client.connection.send(.read, request.payload) { result in
-            if case .failure = result { answers.append("disconnected") }
-        }
-        try await client.event("part is here") { $0.task?.received == 100_000 }
-        await daemon.stop()
-        try await waitUntil { answers.entries == ["disconnected"] }
-    }
-
     @Test func aCacheFileThatTheLibraryDoesNotKnowIsAdopted() async throws {
         home.publish(episodes: 2, size: 300_000)
         let (first, client) = try await home.subscribe()
         let episode = try first.episode(1)
         // The second daemon will start with this copy of the library, made before the download.
         try first.library.backup(to: home.directory.file("backup"))
-        try await client.act(.download, episode.id)
-        try await client.completion(of: episode.id)
+        try await client.download(episode.id)
         let complete = try first.episode(1)
         let files = home.cacheFiles
         await first.stop()
@@ -87,8 +69,7 @@ import Transfers
         let task = try #require(try first.library.downloads().first)
         try first.library.setSuspended(download: task.id, isSuspended)
         try first.library.backup(to: home.directory.file("backup"))
-        try await client.act(.download, id)
-        try await client.completion(of: id)
+        try await client.download(id)
         await first.stop()
         try restoreBackup()
 
@@ -126,8 +107,7 @@ import Transfers
         home.publish(size: 300_000)
         let (first, client) = try await home.subscribe()
         let id = try first.episode().id
-        try await client.act(.download, id)
-        try await client.completion(of: id)
+        try await client.download(id)
         let file = try #require(home.cacheFiles.first)
         await first.stop()
         try FileManager.default.removeItem(atPath: home.cacheFile(file))
@@ -150,11 +130,6 @@ import Transfers
     }
 
     // MARK: Exit
-
-    @Test func aDaemonWithNothingToDoReportsThatItIsIdle() async throws {
-        let daemon = try await home.start { $0.idleExit = .seconds(1) }
-        try await waitUntil { daemon.idle.entries.count == 1 }
-    }
 
     @Test func theIdleTimeBeginsWhenTheLastClientDisconnects() async throws {
         home.publish()
@@ -227,18 +202,5 @@ import Transfers
         silent.send(.command, number: 2, WireJSON.encode(Command.tasks))
         #expect(try await silent.next()?.number == 2)
         silent.end()
-    }
-
-    @Test func aSecondDaemonFailsAndCreatesNothing() async throws {
-        let lease = try #require(try FolderLock(folder: home.paths.cache))
-        let configuration = ServiceConfiguration(
-            paths: home.paths, version: "test", transfers: TransferConfiguration(userAgent: "podfs-test"))
-        let problem = await #expect(throws: Daemon.Problem.self) {
-            try await Daemon.run(configuration) { Issue.record("it must not serve") }
-        }
-        #expect(problem?.description == "another daemon already serves \(home.paths.cache)")
-        #expect(!FileManager.default.fileExists(atPath: home.paths.socket))
-        #expect(!FileManager.default.fileExists(atPath: home.paths.library))
-        withExtendedLifetime(lease) {}
     }
 }

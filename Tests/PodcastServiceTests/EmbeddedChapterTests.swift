@@ -23,8 +23,7 @@ import Testing
         let (daemon, client) = try await home.subscribe()
         let ids = try (1...2).map { try daemon.episode($0).id }
         for id in ids {
-            try await client.act(.download, id)
-            try await client.completion(of: id)
+            try await client.download(id)
         }
         try await waitUntil(description: "both files are read") {
             try daemon.library.renditionsWithUnreadChapters().isEmpty
@@ -47,8 +46,7 @@ import Testing
     @Test func aFileThatWasNotReadIsReadAtTheNextStart() async throws {
         let (first, client) = try await home.subscribe()
         let id = try first.episode(1).id
-        try await client.act(.download, id)
-        try await client.completion(of: id)
+        try await client.download(id)
         try await waitUntil(description: "the file is read") {
             try first.library.renditionsWithUnreadChapters().isEmpty
         }

@@ -18,22 +18,6 @@ import Testing
         return (daemon, client, try (1...count).map { try daemon.episode($0).id })
     }
 
-    @Test func aCompletionIsInTheLibraryBeforeItIsReported() async throws {
-        let (daemon, client, ids) = try await start(episodes: 40)
-        #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 40, problems: []))
-        for id in ids {
-            try await client.completion(of: id)
-            let episode = try #require(try daemon.library.episode(id: id))
-            #expect(episode.complete && episode.download == nil)
-        }
-        try await client.event("all is done") { $0.kind == .idle }
-        let completed = client.events.entries.filter { $0.kind == .completed }.compactMap(\.episode)
-        #expect(completed.sorted() == ids.sorted())
-        // Sequence numbers increase in the order in which events are sent.
-        let sequences = client.events.entries.map(\.sequence)
-        #expect(sequences == sequences.sorted())
-    }
-
     /// One report that cannot be written rolls back the transaction of all reports. The daemon then writes each report
     /// separately.
     @Test func aRejectedReportDoesNotPreventTheOthers() async throws {
@@ -131,8 +115,7 @@ import Testing
         #expect(await report([], to: daemon) == 0)
         #expect(try await client.tasks().isEmpty)
         #expect(try daemon.library.download(of: ids[0]) != nil, "the next daemon continues the download")
-        try await client.act(.download, ids[1])
-        try await client.completion(of: ids[1])
+        try await client.download(ids[1])
     }
 
     @Test func laterEventsOfAFileWaitForOneThatCannotBeWritten() async throws {

@@ -203,8 +203,7 @@ import Transfers
         let id = try await findShow(client)
         let episodes = try daemon.library.episodes(of: id).map(\.id)
         for episode in episodes {
-            try await client.act(.download, episode)
-            try await client.completion(of: episode)
+            try await client.download(episode)
         }
         try daemon.library.setPinned(episode: episodes[0], true, now: 1)
         // The test holds a lease (a shared lock on the cache file) in place of a mount that outlives the daemon and has

@@ -53,8 +53,7 @@ import Transfers
         let show = try #require(try daemon.library.podcasts().first).id
         for number in 1...2 {
             let episode = try daemon.episode(number).id
-            try await client.act(.download, episode)
-            try await client.completion(of: episode)
+            try await client.download(episode)
         }
         for (kind, id) in [
             (AssetKind.cover, show.rawValue), (.art, try daemon.episode(1).id.rawValue),

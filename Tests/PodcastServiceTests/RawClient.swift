@@ -8,19 +8,24 @@ import TestSupport
 
 /// A client that reads and writes only when the test asks for it.
 final class RawClient: Sendable {
-    private let descriptor: Int32
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     private let decoder = Mutex(FrameDecoder())
 
-    init(_ path: String) throws {
-        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    /// Creates a client that is not connected.
+    init() {}
+
+    convenience init(_ path: String) throws {
+        self.init()
+        guard try connect(to: path) else { throw POSIXError(.ECONNREFUSED) }
+    }
+
+    func connect(to path: String) throws -> Bool {
         var address = sockaddr_un()
         var length: socklen_t = 0
         guard clinux_unix_address(path, &address, &length) == 0 else { throw POSIXError(.ENAMETOOLONG) }
-        let descriptor = descriptor
-        let connected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, length) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, length) == 0 }
         }
-        guard connected == 0 else { throw POSIXError(.ECONNREFUSED) }
     }
 
     deinit { close(descriptor) }

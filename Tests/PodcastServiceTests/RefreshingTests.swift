@@ -114,7 +114,7 @@ import Transfers
             running += line == "+" ? 1 : -1
             most = max(most, running)
         }
-        #expect(running == 0 && most <= HookQueue.limit)
+        #expect(running == 0 && most <= CoreDriver.mostHooks)
     }
 
     /// A server that refuses the default user agent refuses it on all pages, and at a new address, too.

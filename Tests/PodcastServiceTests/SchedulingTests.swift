@@ -212,7 +212,7 @@ import Transfers
         home.publish(episodes: 2)
         let isMetered = Mutex(true)
         let (daemon, client) = try await home.subscribe {
-            $0.conditions = ConditionSource {
+            $0.conditions = {
                 LinkConditions(isMetered: isMetered.withLock { $0 }, isOnBattery: false)
             }
             $0.conditionLifetime = .milliseconds(50)
@@ -234,8 +234,7 @@ import Transfers
         home.publish(episodes: 4)
         let (daemon, client) = try await home.subscribe()
         let ids = try (1...4).map { try daemon.episode($0).id }
-        try await client.act(.download, ids[0])
-        try await client.completion(of: ids[0])
+        try await client.download(ids[0])
         try await client.act(.pin, ids[1])
         // A cached episode would be removed: the command fails unless it is confirmed.
         let id = try show(daemon).id
@@ -323,8 +322,7 @@ import Transfers
         let (daemon, client) = try await home.subscribe()
         let ids = try (1...3).map { try daemon.episode($0).id }
         for id in ids[..<2] {
-            try await client.act(.download, id)
-            try await client.completion(of: id)
+            try await client.download(id)
         }
         let file = try #require(try daemon.library.rendition(of: ids[0])?.file)
         let reader = try MediaReader(name: file, in: FilePath(home.paths.cache))

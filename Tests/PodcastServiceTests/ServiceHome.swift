@@ -98,12 +98,17 @@ final class ServiceHome: Sendable {
 
     /// Returns the bytes of a range of a cache file.
     func bytes(of name: String, in range: Range<Int>) throws -> [UInt8] {
-        let descriptor = open(cacheFile(name), O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw POSIXError(.ENOENT) }
-        defer { close(descriptor) }
-        var buffer = [UInt8](repeating: 0, count: range.count)
-        let count = pread(descriptor, &buffer, buffer.count, off_t(range.lowerBound))
-        return Array(buffer[..<max(0, count)])
+        Array(
+            try Data(contentsOf: URL(fileURLWithPath: cacheFile(name))).dropFirst(range.lowerBound).prefix(range.count))
+    }
+
+    /// Starts a daemon with an episode of 600,000 bytes. The server sends the first half, and the rest when the gate
+    /// opens.
+    func stalled(_ gate: Gate) async throws -> (RunningService, ServiceClient, EpisodeID) {
+        publish(size: 600_000)
+        web.serve("/feed-1.mp3", Resource(content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
+        let (daemon, client) = try await subscribe()
+        return (daemon, client, try daemon.episode().id)
     }
 }
 
@@ -152,8 +157,7 @@ final class RunningService: Sendable {
     func download(_ numbers: Int..., with client: ServiceClient) async throws {
         for number in numbers {
             let id = try episode(number).id
-            try await client.act(.download, id)
-            try await client.completion(of: id)
+            try await client.download(id)
         }
     }
 
@@ -266,6 +270,13 @@ struct ServiceClient: Sendable {
         try await waitUntil(description: "episode \(episode) is \(state)") {
             events.entries.last { $0.episode == episode && $0.task?.state != nil }?.task?.state == state
         }
+    }
+
+    /// Downloads an episode, and waits for its completion.
+    @discardableResult
+    func download(_ episode: EpisodeID) async throws -> Event {
+        try await act(.download, episode)
+        return try await completion(of: episode)
     }
 
     @discardableResult

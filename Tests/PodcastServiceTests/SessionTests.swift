@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import PodcastLibrary
 import Synchronization
 import TestSupport
@@ -12,15 +11,6 @@ import Transfers
 @Suite(.stopsDaemons) struct SessionTests {
     private let home = ServiceHome()
     private let gate = Gate(heldAt: 300_000)
-
-    /// Starts a daemon with a show of one episode of 600,000 bytes. The server sends half of them until the gate opens.
-    private func stalled() async throws -> (RunningService, ServiceClient, EpisodeID) {
-        home.publish(size: 600_000)
-        let gate = gate
-        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
-        let (daemon, client) = try await home.subscribe()
-        return (daemon, client, try daemon.episode().id)
-    }
 
     private func open(_ configuration: SessionConfiguration) async throws -> TransferSession {
         let launcher = DaemonLauncher(paths: home.paths, schema: Library.schemaVersion)
@@ -61,32 +51,23 @@ import Transfers
         session.close()
     }
 
-    @Test func aDefaultTaskEndsWithItsClientAndItsBytesAreKept() async throws {
-        let (daemon, client, id) = try await stalled()
-        let session = try await open(.default)
+    @Test(arguments: [SessionConfiguration.default, .ephemeral])
+    func aTaskEndsWithItsClientAndOnlyADefaultOneLeavesItsBytes(configuration: SessionConfiguration) async throws {
+        let (daemon, client, id) = try await home.stalled(gate)
+        let session = try await open(configuration)
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
         session.close()
         try await client.state(.remote, of: id)
-        #expect(try await client.tasks().isEmpty)
-        #expect(home.cacheFiles.count == 1)
-        #expect(try daemon.library.downloads().isEmpty)
-    }
-
-    @Test func anEphemeralTaskLeavesNothingBehind() async throws {
-        let (daemon, client, id) = try await stalled()
-        let session = try await open(.ephemeral)
-        try await session.downloadTask(episode: id).resume()
-        try await half(client, id)
-        session.close()
-        try await client.state(.remote, of: id)
-        try await waitUntil(description: "the file and its rendition are removed") {
-            try home.cacheFiles.isEmpty && daemon.library.rendition(of: id) == nil
+        #expect(try await client.tasks().isEmpty && daemon.library.downloads().isEmpty)
+        try await waitUntil(description: "the bytes are kept or removed") {
+            let isKept = try daemon.library.rendition(of: id) != nil
+            return home.cacheFiles.isEmpty == !isKept && isKept == (configuration == .default)
         }
     }
 
     @Test func aPersonsDownloadOutlivesTheEphemeralSessionThatBeganIt() async throws {
-        let (daemon, client, id) = try await stalled()
+        let (daemon, client, id) = try await home.stalled(gate)
         let session = try await open(.ephemeral)
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
@@ -100,7 +81,7 @@ import Transfers
 
     @Test(arguments: [SessionConfiguration.default, .ephemeral])
     func aTaskContinuesWithoutItsClientForAProgramThatReads(configuration: SessionConfiguration) async throws {
-        let (daemon, client, id) = try await stalled()
+        let (daemon, client, id) = try await home.stalled(gate)
         let session = try await open(configuration)
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
@@ -116,7 +97,7 @@ import Transfers
     }
 
     @Test func aReopenedBackgroundSessionGetsItsTasks() async throws {
-        let (daemon, client, id) = try await stalled()
+        let (daemon, client, id) = try await home.stalled(gate)
         let session = try await open(.background(identifier: "radio"))
         #expect(session.missedEvents.isEmpty)
         try await session.downloadTask(episode: id).resume()
@@ -132,7 +113,7 @@ import Transfers
     }
 
     @Test func missedEventsAreReportedUntilTheSessionAcknowledgesThem() async throws {
-        let (daemon, client, id) = try await stalled()
+        let (daemon, client, id) = try await home.stalled(gate)
         let session = try await open(.background(identifier: "radio"))
         try await session.downloadTask(episode: id).resume()
         try await half(client, id)
@@ -160,7 +141,7 @@ import Transfers
     }
 
     @Test func suspensionsNestForEachClientAndEndWithIt() async throws {
-        let (daemon, client, id) = try await stalled()
+        let (daemon, client, id) = try await home.stalled(gate)
         let first = try await open(.background(identifier: "a"))
         let second = try await open(.default)
         let task = try await first.downloadTask(episode: id)
@@ -187,7 +168,7 @@ import Transfers
     }
 
     @Test func cancellingATaskDiscardsTheReceivedBytes() async throws {
-        let (_, client, id) = try await stalled()
+        let (_, client, id) = try await home.stalled(gate)
         let session = try await open(.background(identifier: "a"))
         let task = try await session.downloadTask(episode: id)
         try await task.resume()
@@ -201,7 +182,7 @@ import Transfers
     }
 
     @Test func resumeDataContinuesACancelledTask() async throws {
-        let (_, client, id) = try await stalled()
+        let (_, client, id) = try await home.stalled(gate)
         let session = try await open(.default)
         let task = try await session.downloadTask(episode: id)
         try await task.resume()
@@ -246,21 +227,6 @@ import Transfers
         #expect(await other.failure(of: .createTask(episode: 999))?.message.contains("999") == true)
         #expect(await other.failure(of: .suspendTask(episode: 999))?.message.contains("999") == true)
         #expect(await other.failure(of: .resumeTask(episode: 999))?.message.contains("999") == true)
-    }
-
-    @Test func aSessionThatCouldNotBeOpenedCanBeOpenedAgain() async throws {
-        let (_, client) = try await home.connect()
-        let database = try DatabaseQueue(path: home.paths.library)
-        let table = try await database.write { db in
-            let sql = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'session'")
-            try db.execute(sql: "DROP TABLE session")
-            return sql
-        }
-        let command = Command.openSession(.background(identifier: "test"))
-        #expect(await client.failure(of: command)?.message.contains("session already") == false)
-        let sql = try #require(table)
-        try await database.write { db in try db.execute(sql: sql) }
-        #expect(try await client.perform(command) == .session(tasks: [], ended: []))
     }
 
     @Test func sequenceNumbersIncreaseAcrossDaemonsAndFinalEventsAreStored() async throws {

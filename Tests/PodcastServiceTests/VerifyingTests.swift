@@ -19,8 +19,7 @@ import Transfers
         var found: [(id: EpisodeID, file: String)] = []
         for number in 1...2 {
             let id = try daemon.episode(number).id
-            try await client.act(.download, id)
-            try await client.completion(of: id)
+            try await client.download(id)
             let rendition = try #require(try daemon.library.rendition(of: id))
             #expect(rendition.fileState != nil)
             found.append((id, rendition.file))

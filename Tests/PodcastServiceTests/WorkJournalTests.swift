@@ -34,7 +34,7 @@ import Transfers
         third.begin([item])
         let fourth = WorkJournal(paths: home.paths)
         #expect(fourth.open(now: now) { _ in "name" }.map(\.item) == [item])
-        #expect(skipped() == [item] && fourth.skippedUntil(item, now: now) == now + 86_400)
+        #expect(skipped() == [item] && fourth.record.skippedUntil(item, now: now) == now + 86_400)
         fourth.remove([item])
         #expect(skipped().isEmpty)
     }

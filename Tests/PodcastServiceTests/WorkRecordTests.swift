@@ -18,9 +18,9 @@ import Testing
         #expect(skipped.map(\.item) == [guilty])
         #expect(skipped.first?.explanation.contains("podfs refresh 'Bob'\\''s Show' runs") == true)
         #expect(record.skippedUntil(guilty, now: now + 5) == now + 5 + 86_400)
-        #expect(record.turn(of: [guilty], running: [], now: now + 86_404) == [])
+        #expect(record.turn(of: [guilty], now: now + 86_404) == [])
         // After a day the item runs again, and one more crash is enough to skip it.
-        #expect(record.turn(of: [guilty], running: [], now: now + 86_405) == [guilty])
+        #expect(record.turn(of: [guilty], now: now + 86_405) == [guilty])
         _ = record.recordCrash(during: [guilty], now: now + 90_000) { _ in "Show" }
         #expect(record.skippedUntil(guilty, now: now + 90_000) == now + 90_000 + 86_400)
     }
@@ -40,10 +40,12 @@ import Testing
     @Test func anItemWithACrashRunsAloneAndLast() {
         var record = WorkRecord(now: now)
         _ = record.recordCrash(during: Set(items(1...3)), now: now) { _ in "Show" }
-        #expect(record.turn(of: items(1...6), running: [], now: now) == items(4...6))
-        #expect(record.turn(of: items(1...3), running: [], now: now) == items(1...1))
-        #expect(record.turn(of: items(1...3), running: [WorkItem(kind: .sync)], now: now) == [])
-        #expect(record.turn(of: items(2...6), running: Set(items(1...1)), now: now) == [])
+        #expect(record.turn(of: items(1...6), now: now) == items(4...6))
+        #expect(record.turn(of: items(1...3), now: now) == items(1...1))
+        record.running = [WorkItem(kind: .sync)]
+        #expect(record.turn(of: items(1...3), now: now) == [])
+        record.running = Set(items(1...1))
+        #expect(record.turn(of: items(2...6), now: now) == [])
     }
 
     /// One of 40 feeds crashes the daemon each time it is processed.
@@ -56,18 +58,14 @@ import Testing
         var crashes = 0
         while record.skippedUntil(guilty, now: now) == nil, crashes < 10 {
             // One run of the daemon.
-            var running: Set<WorkItem> = []
-            var turn = record.turn(of: due, running: running, now: now)
-            while !turn.isEmpty {
-                running = Set(turn.prefix(8))
-                if running.contains(guilty) { break }
-                for item in running { _ = record.resetCount(of: item) }
-                due.removeAll { running.contains($0) }
-                running = []
-                turn = record.turn(of: due, running: running, now: now)
+            var turn = record.turn(of: due, now: now).prefix(8)
+            while !turn.isEmpty, !turn.contains(guilty) {
+                for item in turn { _ = record.resetCount(of: item) }
+                due.removeAll { turn.contains($0) }
+                turn = record.turn(of: due, now: now).prefix(8)
             }
             crashes += 1
-            _ = record.recordCrash(during: running, now: now) { "\($0.id)" }
+            _ = record.recordCrash(during: Set(turn), now: now) { "\($0.id)" }
         }
         #expect(crashes == 2)
         #expect(record.skipped(now: now).map(\.item) == [guilty])

@@ -22,19 +22,13 @@ final class ClientConnection: Sendable {
         var queue: [(command: Command, number: UInt32)] = []
         /// The episodes of granted opens, by request number.
         var opens: [UInt32: EpisodeID] = [:]
-        /// The outstanding opens and reads, by request number.
-        var waits: [UInt32: Wait] = [:] {
+        /// The outstanding opens and reads, by request number, each with the engine's identifier for it; `nil` until it
+        /// is known.
+        var waits: [UInt32: (episode: EpisodeID, requestID: Int64?)] = [:] {
             didSet { if waits.isEmpty { lastWait = SystemClock.monotonic.now } }
         }
         /// The time, on `SystemClock.monotonic`, at which the last of `waits` ended.
         private(set) var lastWait: Instant?
-    }
-
-    /// An outstanding open or read.
-    struct Wait {
-        var episode: EpisodeID
-        /// The engine's identifier for the request; `nil` until it is known.
-        var requestID: Int64?
     }
 
     private static let lastID = Atomic<Int64>(0)
@@ -107,16 +101,12 @@ final class ClientConnection: Sendable {
         }
     }
 
-    /// Counts a received command as outstanding.
-    func beginCommand() { countCommands(by: 1, interestChangesAt: Self.mostCommands) }
-
-    /// Counts a command as no longer outstanding, after its reply.
-    func endCommand() { countCommands(by: -1, interestChangesAt: Self.mostCommands - 1) }
-
-    private func countCommands(by change: Int, interestChangesAt limit: Int) {
+    /// Adds a received command to the outstanding ones, or removes one after its reply (-1).
+    func countCommands(by change: Int) {
         let isChanged = state.withLock { state in
+            let couldRead = state.commands < Self.mostCommands
             state.commands += change
-            return state.commands == limit
+            return couldRead != (state.commands < Self.mostCommands)
         }
         if isChanged { interestChanged(self) }
     }

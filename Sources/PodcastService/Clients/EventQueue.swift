@@ -107,24 +107,19 @@ extension EventQueue.Item {
         }
     }
 
-    /// The download or upload that an engine event concerns; `nil` for other items.
-    var subject: Subject? {
+    /// The `MediaID` or `TaskID` of the download or upload that an engine event concerns; `nil` for other items.
+    var subject: AnyHashable? {
         guard case .transfer(let event) = self else { return nil }
         switch event {
         case .confirmed(let key, _, _), .fileCreated(let key, _, _, _, _), .abandoned(let key, _, _),
             .completed(let key, _, _), .failed(let key, _):
-            return .medium(key)
-        case .progress(let snapshot): return .medium(snapshot.key)
+            return key
+        case .progress(let snapshot): return snapshot.key
         case .upload(.record(let key, _, _)), .upload(.doubtful(let key, _)), .upload(.completed(let key, _)),
             .upload(.failed(let key, _)):
-            return .upload(key)
-        case .upload(.progress(let snapshot)): return .upload(snapshot.key)
+            return key
+        case .upload(.progress(let snapshot)): return snapshot.key
         case .storageFull, .addressRefused: return nil
         }
-    }
-
-    enum Subject: Equatable {
-        case medium(MediaID)
-        case upload(TaskID)
     }
 }

@@ -28,14 +28,14 @@ extension PodcastService {
                 client.send(.reply, number: frame.number, Reply.done)
                 return
             }
-            client.beginCommand()
+            client.countCommands(by: 1)
             client.state.withLock { $0.queue.append((command, frame.number)) }
             startTask { [self] in
                 // Two tasks may run in either order. The first to run takes the older command, so the commands of a
                 // connection begin in their order, and each runs alone until it waits for something.
                 let (command, number) = client.state.withLock { $0.queue.removeFirst() }
                 await perform(command, number: number, for: client)
-                client.endCommand()
+                client.countCommands(by: -1)
             }
         default:
             client.send(Failure(message: "the daemon does not know this message"), number: frame.number)
@@ -73,7 +73,7 @@ extension PodcastService {
         start: @escaping @Sendable (@escaping TransferEngine.Answer) -> Int64
     ) {
         // The result may arrive at once.
-        if !isVerified { client.state.withLock { $0.waits[number] = ClientConnection.Wait(episode: episode) } }
+        if !isVerified { client.state.withLock { $0.waits[number] = (episode, nil) } }
         let requestID = start { [self] result in
             let reply = { @Sendable [self] in self.reply(result, number, isOpen ? episode : nil, to: client) }
             switch result {

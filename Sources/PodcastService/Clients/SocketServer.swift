@@ -19,10 +19,7 @@ final class SocketServer: Sendable {
         var description: String
     }
 
-    private struct Peer {
-        var client: ClientConnection
-        var decoder = FrameDecoder()
-    }
+    private typealias Peer = (client: ClientConnection, decoder: FrameDecoder)
 
     private let listener: Int32
     private let poller: Int32
@@ -149,7 +146,7 @@ final class SocketServer: Sendable {
             let client = ClientConnection(descriptor: descriptor) { [weak self] client in
                 if let self { client.updateInterest(in: poller) }
             }
-            peers[descriptor] = Peer(client: client)
+            peers[descriptor] = (client, FrameDecoder())
             watch(descriptor)
             handler.connected(client)
         }

@@ -52,10 +52,10 @@ struct DaemonCore: Sendable {
 
     /// Returns all tasks, ordered by number.
     ///
-    /// - Parameter others: tasks that the core does not know. These are feed fetches for which it has not received
-    ///   `fetchAdopted`.
+    /// - Parameter others: further tasks: the core knows a feed's request only if it was reported.
     func list(_ others: [TaskInfo] = []) -> [TaskInfo] {
-        (tasks.downloads.values.map(info(of:)) + tasks.others.values + others).sorted { $0.id < $1.id }
+        let unknown = others.filter { tasks.others[$0.id] == nil }
+        return (tasks.downloads.values.map(info(of:)) + tasks.others.values + unknown).sorted { $0.id < $1.id }
     }
 
     func info(of media: MediaID) -> TaskInfo? { tasks.downloads[media].map(info(of:)) }
@@ -113,11 +113,8 @@ struct DaemonCore: Sendable {
         case .cleared(let media): tasks.clear(media, at: now, &outcome)
         case .renamed(let media, let path): tasks.rename(media, to: path, at: now, &outcome)
         case .updated(let task): tasks.update(task, at: now, &outcome)
-        case .fetchAdopted(let fetch): tasks.adopt(fetch)
         case .taskEnded(let id, let state): tasks.end(id, state, at: now, &outcome)
         case .uploadFailed(let id, let error): tasks.fail(id, error, at: now, &outcome)
-        case .fetchReported(let fetch):
-            outcome.effects.append(.broadcast(tasks.event(.state(fetch), at: now)))
         case .opened(let media):
             // A reader's download must not wait for space.
             if tasks.downloads[media] != nil { reassessSpace() }
@@ -145,8 +142,8 @@ struct DaemonCore: Sendable {
         case .changedShow(let id, let name, let formerName):
             outcome.effects.append(.broadcast(tasks.event(.show(id, name: name, formerName: formerName), at: now)))
             upkeep.reschedule()
-            upkeep.updateIndex(at: now)
-        case .changedText: upkeep.updateIndex(at: now)
+            upkeep.set(.updateIndex, due: now.wall + UpkeepPlanner.indexDelay)
+        case .changedText: upkeep.set(.updateIndex, due: now.wall + UpkeepPlanner.indexDelay)
         case .changedView(let name, let isRemoved):
             outcome.effects.append(.broadcast(tasks.event(.view(name: name, isRemoved: isRemoved), at: now)))
             upkeep.reschedule()
@@ -189,7 +186,7 @@ struct DaemonCore: Sendable {
         outcome = Outcome()
         var effects: [Effect] = []
         if batch.hasEndedTask, tasks.isAtRest(waiting: space.waiting) {
-            effects += [.broadcast(tasks.event(.idle, at: now)), .runHook(.idle)]
+            effects += [.broadcast(tasks.event(.idle, at: now)), .runIdleHook]
         }
         let dependsOnConditions =
             clients.isEmpty || tasks.hasDiscretionary || upkeep.isDue(.fetchCovers, at: now)

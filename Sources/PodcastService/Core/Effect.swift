@@ -31,7 +31,10 @@ enum Effect: Sendable, Equatable {
     // Effects without an answer.
     /// Broadcasts an event to every watching client.
     case broadcast(Event)
-    case runHook(Hook)
+    /// Runs the command that the configuration has for a completed download.
+    case runDownloadHook(MediaID)
+    /// Runs the command that the configuration has for the end of all downloads.
+    case runIdleHook
     case perform(Chore)
     /// Makes each show, and the sync account, due if its schedule was set while the clock was ahead.
     case clearFutureSchedules
@@ -58,12 +61,6 @@ enum Effect: Sendable, Equatable {
         /// Stores the event, if any, and removes the upload's row.
         case uploadRemoved(TaskID, Event?)
     }
-
-    /// An event for which the configuration may contain a command to run.
-    enum Hook: Sendable, Equatable {
-        case downloaded(MediaID)
-        case idle
-    }
 }
 
 /// The combined results of a batch's inputs so far.
@@ -88,13 +85,11 @@ struct Outcome: Sendable {
         newBytes += max(0, new.received - old.received)
         // Until the server states the size, an estimate is reserved.
         if new.total != old.total { newBytes += max(0, (new.total ?? 0) - (old.total ?? task.guess ?? 0)) }
-        let (isActive, wasActive) = (new.state.isActive, old.state.isActive)
-        if isActive && !wasActive || !new.isWaitingForConditions && old.isWaitingForConditions {
-            changesDemand = true
-        } else if isActive != wasActive || new.isWaitingForConditions != old.isWaitingForConditions
-            || new.isRetrying != old.isRetrying || new.total != old.total
-        {
-            changesShares = true
+        func facts(_ snapshot: DownloadSnapshot) -> (Bool, Bool, Bool, Int64?) {
+            (snapshot.state.isActive, snapshot.isWaitingForConditions, snapshot.isRetrying, snapshot.total)
         }
+        let (before, after) = (facts(old), facts(new))
+        if before != after { changesShares = true }
+        if after.0 && !before.0 || before.1 && !after.1 { changesDemand = true }
     }
 }

@@ -43,13 +43,9 @@ enum Input: Sendable {
     // Uploads, and fetches for the library: feeds, searches, assets.
     /// A new task, or the present state of a known one.
     case updated(TaskInfo)
-    /// A running fetch whose start was already broadcast; it is a task until `taskEnded`.
-    case fetchAdopted(TaskInfo)
     /// A fetch has finished (`remote`), or an upload was completed or cancelled.
     case taskEnded(TaskID, TaskState)
     case uploadFailed(TaskID, TransferError)
-    /// A fetch's state to broadcast, without registering the fetch as a task.
-    case fetchReported(TaskInfo)
 
     // Space.
     /// A program opened an episode.

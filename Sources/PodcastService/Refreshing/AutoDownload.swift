@@ -84,7 +84,7 @@ package struct AutoDownload: Sendable, Equatable {
             for episode in episodes { reasons[episode.id] = episode.complete ? .cached : .off }
             return []
         }
-        let leaving = Set(EpisodeRemovals(episodes, keep: keep, now: now).removed)
+        let leaving = Set(keep.removals(from: episodes, now: now))
         let present = episodes.filter { episode in
             if !episode.listed { reasons[episode.id] = .notListed }
             if leaving.contains(episode.id) { reasons[episode.id] = .keep }

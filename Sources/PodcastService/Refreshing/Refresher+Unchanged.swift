@@ -14,7 +14,7 @@ extension Refresher {
         for report in feeds.drainReports(isWatched: isWatched) {
             switch report {
             case .began(let request):
-                if isWatched { driver.report(.fetchReported(request.task)) }
+                if isWatched { driver.report(.updated(request.task)) }
             case .unchanged(let request, let head): unchanged.append((request, head))
             case .answer(let request, let answer):
                 refreshNow(request.job.show.id, answer: StreamingResponse(request: request, events: answer))
@@ -27,11 +27,7 @@ extension Refresher {
         for (show, error) in zip(unchanged, errors) {
             let subject = show.request.job.show
             occasions[subject.id] = nil
-            if isWatched {
-                var task = show.request.task
-                task.state = .remote
-                driver.report(.fetchReported(task))
-            }
+            if driver.core.tasks.others[show.request.task.id] != nil { driver.finishFetch(show.request.task.id) }
             deliver(RefreshResult(name: subject.name, added: 0, error: error), of: subject.id)
         }
         reportIfIdle()

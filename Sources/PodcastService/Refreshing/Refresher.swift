@@ -78,7 +78,7 @@ final class Refresher: ServicePart {
         if ids.isEmpty {
             // A show that has crashed the daemon twice is refreshed only when it is named.
             shows.removeAll { show in
-                guard let entry = context.work.skipped(.refresh(show.id), now: now()) else { return false }
+                guard let entry = context.work.record.skipped(.refresh(show.id), now: now()) else { return false }
                 skipped.append(RefreshResult(name: show.name, added: 0, error: entry.explanation))
                 return true
             }
@@ -126,7 +126,8 @@ final class Refresher: ServicePart {
         do {
             let due = try library.refreshSubjects(dueAt: now())
             try postponeSkipped(due)
-            let turn = Set(context.work.turn(of: due.map { WorkItem.refresh($0.id) }, now: now()).map { ShowID($0.id) })
+            let turn = Set(
+                context.work.record.turn(of: due.map { WorkItem.refresh($0.id) }, now: now()).map { ShowID($0.id) })
             enqueue(due.filter { turn.contains($0.id) }, isScheduled: true)
         } catch {
             recordingFailed(error)
@@ -137,7 +138,7 @@ final class Refresher: ServicePart {
     /// them again at once.
     private func postponeSkipped(_ due: [RefreshSubject]) throws {
         for show in due {
-            guard let until = context.work.skippedUntil(WorkItem.refresh(show.id), now: now()) else { continue }
+            guard let until = context.work.record.skippedUntil(WorkItem.refresh(show.id), now: now()) else { continue }
             try library.setNextRefresh(podcast: show.id, until)
         }
     }
@@ -185,7 +186,7 @@ final class Refresher: ServicePart {
         let now = moment
         let (wake, isQueueEmpty) = feeds.withQueue { ($0.nextWake(now: now.uptime), $0.isEmpty) }
         let held = wake.map { now.wall + ($0 - now.uptime) }
-        guard driver.core.mayRunByItself, !context.work.mayDelayDueWork else { return held }
+        guard driver.core.mayRunByItself, !context.work.record.mayDelayDueWork else { return held }
         let due = (try? library.nextRefresh()) ?? nil
         // A due show that is already queued needs no timer.
         guard let due = due.map({ WallTime.seconds($0) }), due > now.wall || isQueueEmpty else { return held }
@@ -253,7 +254,7 @@ final class Refresher: ServicePart {
 
     /// Refreshes a show whose turn has come. If the pump has already sent the request, handles its response (`answer`).
     func refreshNow(_ id: ShowID, answer: StreamingResponse?) {
-        if let answer { driver.report(.fetchAdopted(answer.request.task)) }
+        if let answer { driver.report(.updated(answer.request.task)) }
         startTask { [self] in
             let (result, outcome) = await refreshNow(id, answer)
             occasions[id] = nil

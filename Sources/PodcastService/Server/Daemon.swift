@@ -33,7 +33,8 @@ package enum Daemon {
             return lock
         }
         let (ends, finish) = AsyncStream<Void>.makeStream()
-        let signals = handleSignals { finish.yield() }
+        signal(SIGPIPE, SIG_IGN)
+        let signals = [SIGTERM, SIGINT].map { signalSource($0) { finish.yield() } }
         defer { for source in signals { source.cancel() } }
         let marker = StartMarker(path: paths.startMarker)
         let (library, recovery) = try Library.openForWriting(
@@ -69,11 +70,6 @@ package enum Daemon {
         unlink(paths.pidFile)
         withExtendedLifetime(locks) {}
     }
-
-    private static func handleSignals(_ action: @escaping @Sendable () -> Void) -> [any DispatchSourceSignal] {
-        signal(SIGPIPE, SIG_IGN)
-        return [SIGTERM, SIGINT].map { signalSource($0, action) }
-    }
 }
 
 /// The number of consecutive failed starts of the daemon, stored as the size of a file.
@@ -91,10 +87,9 @@ struct StartMarker {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return 0 }
         defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return 0 }
+        let size = lseek(descriptor, 0, SEEK_END)
         _ = write(descriptor, ".", 1)
-        return Int(status.st_size)
+        return max(0, Int(size))
     }
 
     /// Records that the daemon is ready.

@@ -97,7 +97,15 @@ final class PodcastService: ServicePart {
         try refresher.start()
         try refresher.tidier.restoreKeptEpisodes()
         try tasks.start()
-        resumeWork()
+        // The work during which the daemon has crashed twice is skipped.
+        let skipped = context.work.open(now: now()) { item in
+            switch item.kind {
+            case .refresh: (try? library.podcast(id: ShowID(item.id)))?.map(\.name)
+            case .sync: (try? library.syncAccount())?.map(\.url)
+            case .upload: (try? library.upload(id: TaskID(item.id)))?.map(\.title)
+            }
+        }
+        for entry in skipped { log.error("\(entry.explanation)") }
         try uploads.start(isRecovering: recovery != nil)
         driver.start()
         chapters.start()
@@ -141,19 +149,6 @@ final class PodcastService: ServicePart {
                 driver.clients.remove(client)
                 disconnect(client)
             })
-    }
-
-    /// Reads the previous daemon's journal of the work that was running. Logs the work that is skipped because the
-    /// daemon has crashed twice during it.
-    private func resumeWork() {
-        let skipped = context.work.open(now: now()) { item in
-            switch item.kind {
-            case .refresh: (try? library.podcast(id: ShowID(item.id)))?.map(\.name)
-            case .sync: (try? library.syncAccount())?.map(\.url)
-            case .upload: (try? library.upload(id: TaskID(item.id)))?.map(\.title)
-            }
-        }
-        for entry in skipped { log.error("\(entry.explanation)") }
     }
 }
 

@@ -24,8 +24,8 @@ package struct ServiceConfiguration: Sendable {
     package var onIdle: String?
     /// Limits of the cache: its size, and the space that it leaves free.
     package var storage = StorageLimits()
-    /// Source of the network and power conditions on which discretionary (automatic) work depends.
-    package var conditions = ConditionSource.constant(.unknown)
+    /// Reads the network and power conditions on which discretionary (automatic) work depends. May block.
+    package var conditions: @Sendable () -> LinkConditions = { LinkConditions() }
     /// The age at which the known conditions are read again while discretionary work depends on them.
     package var conditionLifetime = Duration.seconds(60)
     /// Whether discretionary work may run on a metered link.

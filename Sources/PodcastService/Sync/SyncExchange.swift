@@ -142,10 +142,10 @@ final class SyncExchange: ServicePart {
         guard driver.core.mayRunByItself, running == nil,
             let account = try? library.syncAccount(), !account.isStopped, let next = account.nextSync
         else { return nil }
-        let skipped = context.work.skippedUntil(WorkItem.sync, now: now())
+        let skipped = context.work.record.skippedUntil(WorkItem.sync, now: now())
         // Other unattended work may have to finish first (`WorkRecord.turn`). Once it has finished, upkeep reads this
         // property again.
-        guard skipped != nil || !context.work.turn(of: [.sync], now: now()).isEmpty else { return nil }
+        guard skipped != nil || !context.work.record.turn(of: [.sync], now: now()).isEmpty else { return nil }
         // Rounded up, so that the backoff has ended when the exchange starts.
         let delayed = recordingBackoff.until.map { now() + (max(.zero, $0 - uptime) + .milliseconds(999)).seconds }
         let earliest = max(skipped ?? 0, delayed ?? 0)

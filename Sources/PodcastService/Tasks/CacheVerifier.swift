@@ -9,8 +9,6 @@ internal import Transfers
 @ServiceActor
 final class CacheVerifier: ServicePart {
     nonisolated let driver: CoreDriver
-    /// Running verifications of whole files, by episode.
-    private var verifications: [EpisodeID: Task<String?, Never>] = [:]
     /// Verifies the files that are not in the cache.
     weak var archive: Archive?
 
@@ -24,16 +22,20 @@ final class CacheVerifier: ServicePart {
     /// episode's current generation or a later one, and the episode has no other file. Removes all other files without
     /// a row.
     func reconcile() throws {
-        let names = engine.cache.names()
         var known: Set<String> = []
         for rendition in try library.renditions() {
-            switch defectAtStart(of: rendition) {
-            case nil: known.insert(rendition.file)
+            let expectation = Self.expectation(
+                isComplete: rendition.complete, size: rendition.size, state: rendition.fileState)
+            switch engine.cache.defect(of: rendition.file, expecting: expectation) {
+            // If only other metadata differ, the digest alone can show whether the file is intact; it is verified when
+            // it is opened. A transient error proves nothing.
+            case nil, .changed: known.insert(rendition.file)
+            case let defect? where defect.isTransient: known.insert(rendition.file)
             case .missing: try library.dropRendition(episode: rendition.episode, now: now())
             case let defect?: try drop(rendition, for: defect)
             }
         }
-        for name in names where !known.contains(name) {
+        for name in engine.cache.names() where !known.contains(name) {
             let checkpoint: Checkpoint?
             do {
                 checkpoint = try engine.cache.checkpoint(of: name)
@@ -48,19 +50,7 @@ final class CacheVerifier: ServicePart {
                 continue
             }
             try library.pin(Rendition(file: name, found, now: now()), now: now())
-            known.insert(name)
         }
-    }
-
-    /// Returns a file's defect if the metadata alone prove it: the file is missing, is not a regular file, or has
-    /// another size. Returns `nil` if other metadata differ, since only the digest can then show whether the file is
-    /// intact; the file is verified when it is opened. Returns `nil` as well if a transient error prevents the
-    /// check.
-    private func defectAtStart(of rendition: Rendition) -> CacheFileDefect? {
-        let expectation = Self.expectation(
-            isComplete: rendition.complete, size: rendition.size, state: rendition.fileState)
-        let defect = engine.cache.defect(of: rendition.file, expecting: expectation)
-        return defect.flatMap { $0.isTransient || $0 == .changed ? nil : $0 }
     }
 
     nonisolated static func expectation(isComplete: Bool, size: Int64?, state: String?) -> CacheExpectation {
@@ -76,17 +66,6 @@ final class CacheVerifier: ServicePart {
     /// - Returns: a description of the defect, or the error; `nil` if the file is intact, or there is no complete file.
     @discardableResult
     func verify(_ episode: EpisodeID) async -> String? {
-        if let running = verifications[episode] { return await running.value }
-        let task = startTask { [self] in
-            let problem = await readAll(of: episode)
-            verifications[episode] = nil
-            return problem
-        }
-        verifications[episode] = task
-        return await task.value
-    }
-
-    private func readAll(of episode: EpisodeID) async -> String? {
         do {
             driver.drainEvents()
             let current = try library.rendition(of: episode)

@@ -13,12 +13,9 @@ extension CoreDriver {
     /// The maximum number of events in a transaction, so that no command waits long for the library.
     private static let largestBatch = 256
 
-    /// An item that could not be written, or that waits behind one with the same subject.
-    struct UnwrittenItem {
-        var item: EventQueue.Item
-        /// The number of times that the library has refused the item.
-        var refusals = 0
-    }
+    /// An item that could not be written, or that waits behind one with the same subject, and the number of times that
+    /// the library has refused it.
+    typealias UnwrittenItem = (item: EventQueue.Item, refusals: Int)
 
     /// The number of refusals after which an item is set aside: five minutes of retries.
     nonisolated static let mostRefusals = 30
@@ -30,7 +27,7 @@ extension CoreDriver {
         while let first = rest.first {
             let group = first.isRecord ? rest.prefix(Self.largestBatch).prefix { $0.isRecord } : rest.prefix(1)
             rest = rest.dropFirst(group.count)
-            if case .marker(let work) = first { work() } else { write(group.map { UnwrittenItem(item: $0) }) }
+            if case .marker(let work) = first { work() } else { write(group.map { ($0, 0) }) }
         }
         unacknowledged += items.count { if case .transfer = $0 { true } else { false } }
         // The engine retains downloads until their events are acknowledged. While an item is unwritten, acknowledge
@@ -73,17 +70,13 @@ extension CoreDriver {
                 return
             }
             guard first.item.isRetried else { return }
-            if Self.refusesItem(error) { first.refusals += 1 }
+            switch error {
+            // No item can be written.
+            case LibraryError.diskFull, LibraryError.busy, LibraryError.readOnly, LibraryError.damaged: break
+            default: first.refusals += 1
+            }
             if first.refusals >= Self.mostRefusals { setAside(first.item) } else { unwritten.append(first) }
             report(.unwritten(unwritten.count))
-        }
-    }
-
-    /// Returns whether an error is the library's refusal of one item; `false` if no item could be written.
-    private static func refusesItem(_ error: any Error) -> Bool {
-        switch error {
-        case LibraryError.diskFull, LibraryError.busy, LibraryError.readOnly, LibraryError.damaged: false
-        default: true
         }
     }
 
@@ -123,7 +116,7 @@ extension CoreDriver {
             }
         } catch LibraryError.noSuchDownload(let id) {
             log.debug("download \(id) was removed while an event of it was pending")
-            if case .medium(let key)? = item.subject { try batch.handle(.ended(key)) }
+            if let key = item.subject as? MediaID { try batch.handle(.ended(key)) }
         } catch LibraryError.noSuchEpisode, LibraryError.noSuchRendition {
             log.debug("its row was removed while an event was pending: \(item)")
         }
@@ -149,8 +142,7 @@ extension CoreDriver {
         case .progress(let snapshot):
             if snapshot.isTask, batch.tasks.downloads[snapshot.key] == nil {
                 // A read has started the download: create its task.
-                let row = try library.enqueue(episode: snapshot.key.episode, session: ClientSession.common, now: now())
-                if let task = try task(of: row) { try batch.handle(.registered(task, asked: nil)) }
+                try register(snapshot.key.episode, &batch)
             }
             try batch.handle(.reported(snapshot))
         case .completed(let key, let generation, let facts):
@@ -191,6 +183,17 @@ extension CoreDriver {
         }
     }
 
+    /// Ensures that an episode has a task, of this session if it has none.
+    ///
+    /// - Parameter asked: the time of a new request; `nil` if there was none.
+    func register(
+        _ episode: EpisodeID, session: String = ClientSession.common, isAutomatic: Bool = false,
+        asked: WallTime? = nil, _ batch: inout Batch
+    ) throws {
+        let row = try library.enqueue(episode: episode, session: session, automatic: isAutomatic, now: now())
+        if let task = try task(of: row) { try batch.handle(.registered(task, asked: asked)) }
+    }
+
     /// Returns the task for a row of the library; `nil` if its episode or show was removed.
     func task(of row: PodcastLibrary.Download) throws -> RegisteredDownload? {
         guard let episode = try library.episode(id: row.episode),
@@ -221,9 +224,8 @@ extension CoreDriver {
     func waitingOpens() -> [TaskInfo] {
         core.tasks.openings.sorted { $0.key < $1.key }.compactMap { media, opening in
             guard let facts = facts(of: media.episode) else { return nil }
-            var info = TaskInfo(
-                id: 0, path: facts.path, episode: media.episode, state: .queued, error: opening.error, started: now())
-            (info.estimate, info.nextTry) = (facts.estimate, opening.nextTry?.seconds)
+            var info = opening
+            (info.state, info.started, info.path, info.estimate) = (.queued, now(), facts.path, facts.estimate)
             return info
         }
     }

@@ -5,17 +5,10 @@ internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Transfers
 
-/// The hooks that run or wait. A feed that changes the guids of all its episodes has thousands of new ones.
-struct HookQueue {
-    /// The maximum number of hooks that run at the same time.
-    static let limit = 8
-
-    fileprivate var running = 0
-    /// The commands that wait, oldest first, with the variables that describe their episodes.
-    fileprivate var waiting: [(command: String, variables: [String: String])] = []
-}
-
 extension CoreDriver {
+    /// The maximum number of hooks that run at the same time.
+    nonisolated static let mostHooks = 8
+
     /// Runs a hook command with `sh -c`, without waiting for its end. Its environment describes the episode, if there
     /// is one. If too many run, it waits for its turn, and the daemon does not exit before it has begun.
     func runHook(_ command: String?, episode: EpisodeID?) {
@@ -25,12 +18,9 @@ extension CoreDriver {
     /// Runs a hook command with these variables in its environment.
     func runHook(_ command: String?, _ variables: @autoclosure () -> [String: String]) {
         guard let command, !command.isEmpty else { return }
-        let isFirst = hooks.waiting.isEmpty
+        if hooks.waiting.isEmpty { report(.began) }
         hooks.waiting.append((command, variables()))
-        if isFirst {
-            report(.began)
-            startHooks()
-        }
+        startHooks()
     }
 
     private func variables(of episode: EpisodeID) -> [String: String] {
@@ -44,9 +34,9 @@ extension CoreDriver {
     }
 
     private func startHooks() {
-        if hooks.waiting.isEmpty { return }
-        while hooks.running < HookQueue.limit, !hooks.waiting.isEmpty {
+        while hooks.running < Self.mostHooks, !hooks.waiting.isEmpty {
             let (command, variables) = hooks.waiting.removeFirst()
+            if hooks.waiting.isEmpty { report(.finished) }
             let environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
             // The child inherits only standard error, which is the log.
             let shell = ProcessSpawner("/bin/sh", ["sh", "-c", command], environment: environment)
@@ -55,23 +45,14 @@ extension CoreDriver {
                 hooks.running += 1
                 startThread("podfs-hook") { [weak self] in
                     _ = waitForExit(of: child)
-                    startTask { self?.hookEnded() }
+                    startTask {
+                        self?.hooks.running -= 1
+                        self?.startHooks()
+                    }
                 }
             } catch {
                 log.error("hook '\(command)' did not start: \(error)")
             }
         }
-        if hooks.waiting.isEmpty { report(.finished) }
-    }
-
-    private func hookEnded() {
-        hooks.running -= 1
-        startHooks()
-    }
-
-    /// Logs the number of hooks that wait when the daemon exits.
-    func dropHooks() {
-        if !hooks.waiting.isEmpty { log.warning("\(hooks.waiting.count) hooks did not run, because the daemon exits") }
-        hooks.waiting = []
     }
 }

@@ -9,13 +9,6 @@ internal import Transfers
 // Space in the cache. `StoragePolicy` decides which downloads may use it and which files make room for them. These
 // functions collect its input and evict the files that its plans name.
 extension CoreDriver {
-    /// The state of an eviction, which takes several turns if there are many files.
-    enum Eviction {
-        case none, running
-        /// The demand for space has changed since the plan was computed, so another plan follows.
-        case outdated
-    }
-
     /// The maximum number of files evicted at a time. After that the other work of the daemon has its turn: a lowered
     /// limit may evict thousands.
     private static let evictionsPerTurn = 8
@@ -25,8 +18,8 @@ extension CoreDriver {
     /// - Parameter isProgress: whether bytes have arrived since the last call and nothing else has changed. The current
     ///   plan then stays in force if it allows for these bytes.
     func assessSpace(isProgress: Bool) {
-        if eviction != .none {
-            if !isProgress { eviction = .outdated }
+        if isEvicting {
+            if !isProgress { isPlanOutdated = true }
             return
         }
         guard let disk = try? DiskSpace(at: FilePath(configuration.paths.cache)) else { return report(.planned(nil)) }
@@ -46,7 +39,7 @@ extension CoreDriver {
                 plan = core.space.plan(for: snapshot)
             }
             if plan.evictions.isEmpty { return adopt(plan) }
-            eviction = .running
+            isEvicting = true
             startTask { [self] in await evict(plan, of: episodes) }
         } catch {
             log.error("\(error)")
@@ -89,8 +82,8 @@ extension CoreDriver {
             isFailed = true
         }
         leased.formUnion(open)
-        let isOutdated = eviction == .outdated
-        eviction = .none
+        let isOutdated = isPlanOutdated
+        (isEvicting, isPlanOutdated) = (false, false)
         if isOutdated || !isFailed && !open.isEmpty {
             assessSpace(isProgress: false)
         } else {

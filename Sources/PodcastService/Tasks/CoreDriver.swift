@@ -15,23 +15,16 @@ internal import Transfers
 /// fails, the copy is dropped, and neither core nor library has changed.
 @ServiceActor
 final class CoreDriver: ServicePart {
-    /// The state that loaders read on the engine's thread. A loader is the closure with which the engine loads an
-    /// episode's address, file and settings.
-    struct EngineView {
-        /// Downloads that clients have suspended.
-        var held: Set<MediaID> = []
-        /// The downloads that wait for space in the cache, with the reasons.
-        var waiting: [MediaID: StorageShortage] = [:]
-    }
-
     nonisolated let context: ServiceContext
     nonisolated var driver: CoreDriver { self }
     /// The queue of engine events and of the work that has to follow them.
     nonisolated let events: EventQueue
     /// The connected clients.
     nonisolated let clients = ClientTable()
-    /// The state for loaders, which each batch updates.
-    nonisolated let view = Mutex(EngineView())
+    /// The downloads that clients have suspended, and those that wait for space in the cache, after the last batch.
+    /// Read on the engine's thread by loaders, the closures with which the engine loads an episode's address, file and
+    /// settings.
+    nonisolated let view = Mutex<(held: Set<MediaID>, waiting: [MediaID: StorageShortage])>(([], [:]))
     private(set) var core: DaemonCore
     /// The other parts of the service.
     weak var service: PodcastService?
@@ -42,9 +35,13 @@ final class CoreDriver: ServicePart {
     /// Whether the core may start work by itself: only between `start` and `stop`.
     private(set) var isRunning = false
     private var timer: Task<Void, Never>?
-    var hooks = HookQueue()
-    /// The eviction of files for a plan.
-    var eviction = Eviction.none
+    /// The number of running hooks, and the commands that wait, oldest first, with the variables that describe their
+    /// episodes. A feed that changes the guids of all its episodes has thousands of new ones.
+    var hooks: (running: Int, waiting: [(command: String, variables: [String: String])]) = (0, [])
+    /// Whether files are being evicted for a plan, which takes several turns if there are many, and whether the demand
+    /// for space has changed since the plan was computed.
+    var isEvicting = false
+    var isPlanOutdated = false
     /// The files that programs had open when they were to be evicted, until a plan is adopted.
     var leased: Set<String> = []
     /// The earliest time of the next assessment of the space, and whether one will begin then.
@@ -138,7 +135,7 @@ final class CoreDriver: ServicePart {
 
     private func adopt(_ batch: Batch) {
         core = batch.core
-        let present = EngineView(held: core.tasks.held, waiting: core.space.waiting)
+        let present = (core.tasks.held, core.space.waiting)
         view.withLock { $0 = present }
         effects += batch.effects
         for body in batch.afterwards { body() }
@@ -166,7 +163,8 @@ final class CoreDriver: ServicePart {
     func stop() {
         isRunning = false
         timer?.cancel()
-        dropHooks()
+        if !hooks.waiting.isEmpty { log.warning("\(hooks.waiting.count) hooks did not run, because the daemon exits") }
+        hooks.waiting = []
     }
 
     private func write(_ row: Effect.Row) throws {
@@ -223,8 +221,8 @@ final class CoreDriver: ServicePart {
         case .readSchedule: if let schedule = service?.schedule { report(.scheduled(schedule)) }
         case .readConditions: readConditions()
         case .broadcast(let event): broadcast(event)
-        case .runHook(.downloaded(let media)): runHook(configuration.onDownload, episode: media.episode)
-        case .runHook(.idle): runHook(configuration.onIdle, episode: nil)
+        case .runDownloadHook(let media): runHook(configuration.onDownload, episode: media.episode)
+        case .runIdleHook: runHook(configuration.onIdle, episode: nil)
         case .perform(.writeAgain): writeAgain()
         case .perform(let chore): service?.perform(chore)
         case .clearFutureSchedules:
@@ -239,9 +237,13 @@ final class CoreDriver: ServicePart {
         }
     }
 
+    /// Reads the network and power conditions on a thread that may block.
     private func readConditions() {
+        let read = configuration.conditions
         startTask { [self] in
-            let conditions = await configuration.conditions.readInBackground()
+            let conditions = await withCheckedContinuation { continuation in
+                DispatchQueue(label: "podfs.conditions").async { continuation.resume(returning: read()) }
+            }
             report(
                 .conditions(
                     allowDiscretionary: conditions.allowsDiscretionary(

@@ -46,12 +46,11 @@ extension TaskCommands {
         }
         if row.isStream { throw StreamPlaylist.notAFile.failure }
         driver.report(.created(MediaID(episode), by: client.id))
-        var info = TaskInfo(
-            id: downloads[MediaID(episode)]?.id ?? 0, kind: .download, path: show.name + "/" + row.name,
-            episode: episode, state: .suspended, received: row.cachedBytes,
-            expected: row.confirmedSize, rate: nil, error: nil, started: now())
-        if row.complete { info.state = .cached }
-        return .task(info)
+        return .task(
+            TaskInfo(
+                id: downloads[MediaID(episode)]?.id ?? 0, kind: .download, path: show.name + "/" + row.name,
+                episode: episode, state: row.complete ? .cached : .suspended, received: row.cachedBytes,
+                expected: row.confirmedSize, started: now()))
     }
 
     func resumeTask(_ episode: EpisodeID, for client: ClientConnection) throws -> Reply {
@@ -76,8 +75,7 @@ extension TaskCommands {
             return .done
         }
         try driver.change { batch in
-            let row = try library.enqueue(episode: episode, session: session.identifier, now: now())
-            if let task = try driver.task(of: row) { try batch.handle(.registered(task, asked: batch.moment.wall)) }
+            try driver.register(episode, session: session.identifier, asked: batch.moment.wall, &batch)
             try batch.handle(.begun(media, by: client.id))
             try batch.handle(.wanted(media, .asked))
         }
@@ -99,18 +97,17 @@ extension TaskCommands {
         _ = try session(of: client)
         let media = MediaID(episode)
         driver.report(.cancelled(media, by: client.id))
-        if producesResumeData {
-            let data = await engine.cancelProducingResumeData(media, load: driver.loader(episode))
-            // Without resume data, either no byte is in a checkpoint, or every byte has arrived. If every byte has
-            // arrived, `engine.cancel` returns `false`, and the task completes.
-            try await cancel([episode])
-            return .resumeData(data)
-        }
+        // Without resume data, either no byte is in a checkpoint, or every byte has arrived. If every byte has arrived,
+        // `engine.cancel` returns `false`, and the task completes.
+        let data =
+            producesResumeData
+            ? await engine.cancelProducingResumeData(media, load: driver.loader(episode)) : nil
         try await cancel([episode])
-        if let row = try library.episode(id: episode), !row.complete {
-            if let problem = try await dropBytes(of: [row])[episode] {
-                throw Failure(message: "\(row.name): \(problem)")
-            }
+        if producesResumeData { return .resumeData(data) }
+        if let row = try library.episode(id: episode), !row.complete,
+            let problem = try await dropBytes(of: [row])[episode]
+        {
+            throw Failure(message: "\(row.name): \(problem)")
         }
         return .done
     }
@@ -132,21 +129,18 @@ extension TaskCommands {
     /// ephemeral, also removes the episode's cached bytes, unless the episode is pinned. Does neither while a program
     /// has the episode open. Call only if no other client has resumed the task.
     func abandon(_ episode: EpisodeID, isEphemeral: Bool) {
-        driver.startWork { [self] in try await endTask(of: episode, isEphemeral: isEphemeral) }
-    }
-
-    private func endTask(of episode: EpisodeID, isEphemeral: Bool) async throws {
-        let isClientBound = downloads[MediaID(episode)]?.session == ClientSession.clientBound
-        if driver.clients.openEpisodes.contains(episode) {
-            // The task becomes an ordinary download, as if the program's read had started it.
-            guard isClientBound else { return }
-            return try driver.change { batch in
-                let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())
-                if let task = try driver.task(of: row) { try batch.handle(.registered(task, asked: nil)) }
+        driver.startWork { [self] in
+            let isClientBound = downloads[MediaID(episode)]?.session == ClientSession.clientBound
+            if driver.clients.openEpisodes.contains(episode) {
+                // The task becomes an ordinary download, as if the program's read had started it.
+                if isClientBound { try driver.change { batch in try driver.register(episode, &batch) } }
+                return
+            }
+            if isClientBound { try await cancel([episode]) }
+            if isEphemeral, let row = try library.episode(id: episode), !row.pinned {
+                _ = try await dropBytes(of: [row])
             }
         }
-        if isClientBound { try await cancel([episode]) }
-        if isEphemeral, let row = try library.episode(id: episode), !row.pinned { _ = try await dropBytes(of: [row]) }
     }
 
     private func session(of client: ClientConnection) throws -> ClientSession {

@@ -47,15 +47,12 @@ final class TaskCommands: ServicePart {
         var problems: [String] = []
         var rest = ids[...]
         while !rest.isEmpty {
-            var episodes: [Episode] = []
-            for id in rest.prefix(Self.episodesPerTurn) {
-                if let episode = try library.episode(id: id) {
-                    episodes.append(episode)
-                } else {
-                    problems.append("episode \(id) is no longer in the library")
-                }
+            let turn = rest.prefix(Self.episodesPerTurn)
+            rest = rest.dropFirst(turn.count)
+            let episodes = try turn.compactMap { try library.episode(id: $0) }
+            problems += Set(turn).subtracting(episodes.map(\.id)).sorted().map {
+                "episode \($0) is no longer in the library"
             }
-            rest = rest.dropFirst(Self.episodesPerTurn)
             let refused = try await act(action, on: episodes)
             let changed = episodes.filter { refused[$0.id] == nil }
             driver.report(changed.map { .changedEpisode($0.id) })
@@ -91,7 +88,7 @@ final class TaskCommands: ServicePart {
                     }
                     if episode.complete { continue }
                     let media = MediaID(episode.id)
-                    try begin(episode.id, &batch)
+                    try driver.register(episode.id, asked: batch.moment.wall, &batch)
                     try batch.handle(.suspended(media, action == .suspend))
                     if action != .suspend { try batch.handle(.wanted(media, .asked)) }
                 }
@@ -113,13 +110,6 @@ final class TaskCommands: ServicePart {
             }
         }
         return refused
-    }
-
-    /// Ensures that an episode has a task, and that the task does not end when a client disconnects.
-    private func begin(_ episode: EpisodeID, _ batch: inout CoreDriver.Batch) throws {
-        let row = try library.enqueue(episode: episode, session: ClientSession.common, now: now())
-        guard let task = try driver.task(of: row) else { return }
-        try batch.handle(.registered(task, asked: batch.moment.wall))
     }
 
     /// Cancels tasks for all clients and retains the bytes received. A task whose bytes have all arrived completes

@@ -94,8 +94,7 @@ final class LibraryCopies: ServicePart {
         listDue = nil
         do {
             let document = SubscriptionsCopy.document(try library.subscriptions(), credentials)
-            let problem = try await Self.replace(configuration.paths.subscriptionsCopy, with: document, now: now())
-            if let problem { log.error("\(problem)") }
+            try await Self.replace(configuration.paths.subscriptionsCopy, with: document, now: now(), log)
         } catch {
             listDue = uptime + Self.retryDelay
             log.error("the list of the subscriptions was not copied: \(error)")
@@ -104,29 +103,19 @@ final class LibraryCopies: ServicePart {
 
     /// Replaces the file unless it has this content already. A file that cannot be read or is damaged is renamed first,
     /// since it may be the only list of lost subscriptions. Runs outside the actor, because it waits for the disk.
-    ///
-    /// - Returns: a message about the renamed file; `nil` if there is none.
     @concurrent private static func replace(
-        _ path: String, with document: [UInt8], now: Int64
-    ) async throws -> String? {
-        if let old = FileManager.default.contents(atPath: path), old.elementsEqual(document) { return nil }
-        var renamed: (problem: SubscriptionsCopy.Problem, path: String)?
+        _ path: String, with document: [UInt8], now: Int64, _ log: Logger
+    ) async throws {
+        if let old = FileManager.default.contents(atPath: path), old.elementsEqual(document) { return }
         do throws(SubscriptionsCopy.Problem) {
             _ = try SubscriptionsCopy.read(path)
         } catch {
             let aside = "\(path).damaged-\(now)"
             guard rename(path, aside) == 0 else { throw error }
-            renamed = (error, aside)
+            log.error(
+                "\(error); it is kept as \(aside): if shows are missing, correct it and pass it to podfs import")
         }
-        do {
-            try AtomicFile.write(document, to: path, mode: 0o600, isSoleWriter: true)
-        } catch {
-            if let renamed { rename(renamed.path, path) }
-            throw error
-        }
-        return renamed.map {
-            "\($0.problem); it is kept as \($0.path): if shows are missing, correct it and pass it to podfs import"
-        }
+        try AtomicFile.write(document, to: path, mode: 0o600, isSoleWriter: true)
     }
 
     /// Checks the library and copies it. Runs outside the actor, because a large library takes seconds. A damaged

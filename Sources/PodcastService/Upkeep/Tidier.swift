@@ -41,11 +41,8 @@ final class Tidier: ServicePart {
             rules: settings.autoDownloadRules.completed(by: configuration.autoDownloadRules), keep: keep, now: now())
         try driver.change { batch in
             for episode in plan.enqueue {
-                let row = try library.enqueue(
-                    episode: episode, session: ClientSession.common, automatic: true, now: now())
-                guard let task = try driver.task(of: row) else { continue }
-                try batch.handle(.registered(task, asked: nil))
-                try batch.handle(.wanted(task.media, .automatic))
+                try driver.register(episode, isAutomatic: true, &batch)
+                try batch.handle(.wanted(MediaID(episode), .automatic))
             }
         }
         if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { [self] in await drop(plan, of: podcast) } }
@@ -60,7 +57,7 @@ final class Tidier: ServicePart {
         var episodes = try RetainedEpisode.all(of: podcast, in: library)
         for index in episodes.indices { episodes[index].isOpen = open.contains(episodes[index].id) }
         while true {
-            let leaving = Set(EpisodeRemovals(episodes, keep: keep, now: now()).removed)
+            let leaving = Set(keep.removals(from: episodes, now: now()))
             // The question opens the file, so only those that would be removed are asked for.
             let leased = episodes.indices.filter { leaving.contains(episodes[$0].id) && hasLease(on: episodes[$0]) }
             for index in leased { episodes[index].isOpen = true }

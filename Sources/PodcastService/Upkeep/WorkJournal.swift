@@ -14,7 +14,6 @@ internal import Transfers
 package final class WorkJournal: Sendable {
     private struct State {
         var record = WorkRecord(now: 0)
-        var running: Set<WorkItem> = []
         var descriptor: Int32 = -1
         /// Whether the daemon is exiting. Work that ends from then on was interrupted, so its crash count is not reset.
         var isClosed = false
@@ -22,13 +21,10 @@ package final class WorkJournal: Sendable {
 
     private let paths: InstallationPaths
     /// The kernel's boot id; empty if it cannot be read. The markers of another boot are ignored.
-    private let bootID: String
+    private let bootID = Checkpoint.currentBootID()
     private let state = Mutex(State())
 
-    init(paths: InstallationPaths) {
-        self.paths = paths
-        bootID = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
-    }
+    init(paths: InstallationPaths) { self.paths = paths }
 
     deinit { state.withLock { if $0.descriptor >= 0 { Glibc.close($0.descriptor) } } }
 
@@ -52,7 +48,7 @@ package final class WorkJournal: Sendable {
     func close() {
         state.withLock { state in
             state.isClosed = true
-            state.running = []
+            state.record.running = []
             write(state)
         }
     }
@@ -64,7 +60,7 @@ package final class WorkJournal: Sendable {
         if items.isEmpty { return }
         state.withLock { state in
             guard !state.isClosed else { return }
-            state.running.formUnion(items)
+            state.record.running.formUnion(items)
             write(state)
         }
     }
@@ -77,8 +73,8 @@ package final class WorkJournal: Sendable {
     func remove(_ items: [WorkItem]) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
-            let wasRunning = !state.running.isDisjoint(with: items)
-            state.running.subtract(items)
+            let wasRunning = !state.record.running.isDisjoint(with: items)
+            state.record.running.subtract(items)
             if wasRunning { write(state) }
             let hadCount = items.count { state.record.resetCount(of: $0) } > 0
             if hadCount { save(state.record) }
@@ -86,28 +82,8 @@ package final class WorkJournal: Sendable {
         }
     }
 
-    // MARK: Due work
-
-    /// Returns the items that may start now; see `WorkRecord.turn`.
-    func turn(of items: [WorkItem], now: Int64) -> [WorkItem] {
-        state.withLock { $0.record.turn(of: items, running: $0.running, now: now) }
-    }
-
-    /// Returns the time until which an item is skipped, in seconds since 1970; `nil` if it may run.
-    func skippedUntil(_ item: WorkItem, now: Int64) -> Int64? {
-        state.withLock { $0.record.skippedUntil(item, now: now) }
-    }
-
-    /// Returns the record of an item that is currently skipped.
-    func skipped(_ item: WorkItem, now: Int64) -> WorkRecord.Entry? {
-        state.withLock { $0.record.skipped(now: now).first { $0.item == item } }
-    }
-
-    /// Whether work runs while some item has a crash count. Due work may then have to wait, so that such an item runs
-    /// alone.
-    var mayDelayDueWork: Bool {
-        state.withLock { state in !state.running.isEmpty && !state.record.entries.isEmpty }
-    }
+    /// The running work and the crash counts now.
+    var record: WorkRecord { state.withLock { $0.record } }
 
     // MARK: Files
 
@@ -134,7 +110,7 @@ package final class WorkJournal: Sendable {
     private static func markers(_ paths: InstallationPaths, bootID: String) -> Set<WorkItem> {
         let data = FileManager.default.contents(atPath: paths.workMarkers) ?? Data()
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
-        guard let first = lines.first, bootID.split(separator: "\n") == [first] else { return [] }
+        guard let first = lines.first, first == bootID else { return [] }
         return Set(
             lines.dropFirst().prefix { $0 != "." }.compactMap { line in
                 let words = line.split(separator: " ")
@@ -146,8 +122,8 @@ package final class WorkJournal: Sendable {
 
     private func write(_ state: State) {
         guard state.descriptor >= 0 else { return }
-        var text = bootID.hasSuffix("\n") ? bootID : bootID + "\n"
-        for item in state.running { text += "\(item.kind.rawValue) \(item.id)\n" }
+        var text = bootID + "\n"
+        for item in state.record.running { text += "\(item.kind.rawValue) \(item.id)\n" }
         text += ".\n"
         _ = text.withUTF8 { pwrite(state.descriptor, $0.baseAddress, $0.count, 0) }
     }
@@ -207,6 +183,8 @@ package struct WorkRecord: Sendable, Equatable {
     private static let mostEntries = 1_000
 
     private var known: [WorkItem: Entry] = [:]
+    /// The items that are running unattended.
+    var running: Set<WorkItem> = []
 
     /// - Parameter entries: the entries that an earlier daemon wrote. Expired ones are dropped, and values are clamped.
     init(_ entries: [Entry] = [], now: Int64) {
@@ -253,14 +231,21 @@ package struct WorkRecord: Sendable, Equatable {
         known[item]?.skippedUntil.flatMap { $0 > now ? $0 : nil }
     }
 
+    /// Returns the entry of an item that is currently skipped.
+    func skipped(_ item: WorkItem, now: Int64) -> Entry? {
+        skippedUntil(item, now: now) == nil ? nil : known[item]
+    }
+
     /// Returns all items that are currently skipped.
     func skipped(now: Int64) -> [Entry] { entries.filter { skippedUntil($0.item, now: now) != nil } }
 
+    /// Whether work runs while some item has a crash count. Due work may then have to wait, so that such an item runs
+    /// alone.
+    var mayDelayDueWork: Bool { !running.isEmpty && !known.isEmpty }
+
     /// Returns the items that may start now: all items without a crash count. If every item has a count and nothing
     /// runs, returns one that is not skipped. While an item with a count runs, no item may start.
-    ///
-    /// - Parameter running: the items that are running unattended.
-    func turn(of items: [WorkItem], running: Set<WorkItem>, now: Int64) -> [WorkItem] {
+    func turn(of items: [WorkItem], now: Int64) -> [WorkItem] {
         if running.contains(where: { known[$0] != nil }) { return [] }
         let wanted = items.filter { skippedUntil($0, now: now) == nil }
         let others = wanted.filter { known[$0] == nil }

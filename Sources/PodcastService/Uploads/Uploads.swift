@@ -40,7 +40,7 @@ final class Uploads: ServicePart {
             if upload.state == .queued {
                 pending.append(upload)
                 // A person can still resume it.
-                if let entry = context.work.skipped(.upload(upload.id), now: now()) {
+                if let entry = context.work.record.skipped(.upload(upload.id), now: now()) {
                     (task.state, task.error) = (.suspended, entry.explanation)
                 }
             }
@@ -51,7 +51,7 @@ final class Uploads: ServicePart {
 
     /// Starts the pending uploads that may run unattended now; see `WorkJournal.turn`.
     func beginPending() {
-        let turn = context.work.turn(of: pending.map { WorkItem.upload($0.id) }, now: now())
+        let turn = context.work.record.turn(of: pending.map { WorkItem.upload($0.id) }, now: now())
         context.work.begin(turn)
         let ids = Set(turn.map { TaskID($0.id) })
         let uploads = pending.filter { ids.contains($0.id) }
@@ -81,8 +81,8 @@ final class Uploads: ServicePart {
     var next: Int64? {
         let now = now()
         if pending.isEmpty { return nil }
-        if !context.work.turn(of: pending.map { WorkItem.upload($0.id) }, now: now).isEmpty { return now }
-        return pending.compactMap { context.work.skippedUntil(WorkItem.upload($0.id), now: now) }.min()
+        if !context.work.record.turn(of: pending.map { WorkItem.upload($0.id) }, now: now).isEmpty { return now }
+        return pending.compactMap { context.work.record.skippedUntil(WorkItem.upload($0.id), now: now) }.min()
     }
 
     /// Starts the upload in the engine. If one of its snapshots is missing, fails the upload instead.

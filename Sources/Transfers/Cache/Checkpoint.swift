@@ -54,7 +54,7 @@ package struct Checkpoint: Sendable, Codable, Equatable {
 
     /// Returns the id of this boot from `/proc`; empty if it cannot be read, in which case only synced bytes are
     /// trusted.
-    static func currentBootID() -> String {
+    package static func currentBootID() -> String {
         (SystemFile.contents("/proc/sys/kernel/random/boot_id") ?? "").filter { !$0.isWhitespace }
     }
 

@@ -23,7 +23,7 @@ struct HostQueueTests {
         queue.finish(0, .answered, now: .seconds(0))
         #expect(queue.isEmpty)
         joined = queue.enqueue(0, host: "a")
-        #expect(joined && queue.waitingCount == 1)
+        #expect(joined && !queue.isEmpty)
     }
 
     @Test func aLongRetryAfterIsLimitedToAWeek() {
@@ -86,7 +86,7 @@ struct HostQueueTests {
                 }
             }
             #expect(queue.start(now: now) == expected, "step \(step)")
-            #expect(queue.waitingCount == waiting.count && queue.runningCount == running.count)
+            #expect(queue.runningCount == running.count && queue.isEmpty == (waiting.isEmpty && running.isEmpty))
             let wake = Set(waiting.map(\.host)).compactMap { blocked[$0] }.filter { $0 > now }.min()
             #expect(queue.nextWake(now: now) == wake, "step \(step)")
         }

@@ -56,19 +56,6 @@ struct RefreshScheduleTests {
         }
     }
 
-    @Test func retryAfterIsObeyedInFullUpToAWeek() {
-        for (text, seconds) in [("120", 120), ("7200", 7_200), ("172800", 172_800), ("31536000", 604_800)]
-            as [(String, Int64)]
-        {
-            for status in [200, 429, 503] {
-                let facts = RefreshFacts(
-                    head: Self.head(status, ["retry-after": text]), failures: status == 200 ? 0 : 1)
-                #expect(delay(facts, random: 0) >= seconds)
-                #expect(delay(facts, random: 0.999) <= max(seconds * 11 / 10, 5 * Self.hour))
-            }
-        }
-    }
-
     @Test func freshnessIsObeyedUpToTheMaximum() {
         func delay(_ field: String, random: Double) -> Int64 {
             self.delay(RefreshFacts(head: Self.head(200, ["cache-control": field])), random: random)

@@ -48,10 +48,6 @@ struct StoragePolicyPropertyTests {
 
 /// A cache with a policy, and random events.
 struct SimulatedCache {
-    struct Violation: Error, CustomStringConvertible {
-        var description: String
-    }
-
     private let seed: UInt64
     private var random: SeededGenerator
     private(set) var policy: StoragePolicy
@@ -178,7 +174,7 @@ struct SimulatedCache {
     }
 
     private func check(_ holds: Bool, _ message: @autoclosure () -> String) throws {
-        if !holds { throw Violation(description: "seed \(seed): \(message())") }
+        if !holds { throw CoreSimulation.Violation(description: "seed \(seed): \(message())") }
     }
 
     /// Plans, evicts and applies the plan like the policy's owner, and checks the result.
@@ -215,7 +211,7 @@ struct SimulatedCache {
             return try check(!gone.isOpen, "\(file) was lost")
         }
         guard let index = transfers.firstIndex(where: { $0.file == file }) else {
-            throw Violation(description: "seed \(seed): \(file) is not there")
+            throw CoreSimulation.Violation(description: "seed \(seed): \(file) is not there")
         }
         try check(!transfers[index].isRead && !pinned.contains(transfers[index].id), "\(file) was lost")
         transfers[index].received = 0

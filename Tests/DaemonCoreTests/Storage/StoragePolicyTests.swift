@@ -105,16 +105,6 @@ struct StoragePolicyTests {
         #expect(plan.waiting.isEmpty)
     }
 
-    @Test func aPinnedPartialFileStays() {
-        let pinned = transfer(1, 900, received: 500) {
-            $0.isWanted = false
-            $0.file = nil
-        }
-        let plan = policy.plan(for: snapshot(used: 500, [pinned, transfer(2, 600)]))
-        #expect(plan.evictions.isEmpty)
-        #expect(waiting(plan) == [2].ids)
-    }
-
     // MARK: Sizes
 
     @Test func anUnknownSizeIsReservedAsItGrows() {

@@ -69,7 +69,7 @@ struct UpkeepPlannerTests {
     @Test mutating func eachChangePostponesTheUpdateOfTheIndex() {
         _ = planner.plan(Self.connected, at: now)
         for _ in 0..<50 {
-            planner.updateIndex(at: now)
+            planner.set(.updateIndex, due: now.wall + UpkeepPlanner.indexDelay)
             pass(.seconds(1))
             #expect(!tick(Self.connected).contains(.perform(.updateIndex)))
         }
@@ -111,19 +111,16 @@ struct UpkeepPlannerTests {
         #expect(tick(Self.connected).contains(.perform(.assessSpace)))
     }
 
-    @Test mutating func unsentChangesMoveWithTheClock() {
+    @Test mutating func unsentChangesMoveWithTheClockUnlessItIsOnlyCorrected() {
         _ = planner.plan(Self.connected, at: now)
+        now.wall -= .seconds(30)
+        let corrected = planner.plan(Self.connected, at: now)
+        #expect(!corrected.contains(.moveUnsent(by: .seconds(-30))) && !corrected.contains(.clearFutureSchedules))
         now.wall += .seconds(3_600)
         let ahead = planner.plan(Self.connected, at: now)
         #expect(ahead.contains(.moveUnsent(by: .seconds(3_600))) && !ahead.contains(.clearFutureSchedules))
         now.wall -= .seconds(7_200)
         #expect(planner.plan(Self.connected, at: now).contains(.moveUnsent(by: .seconds(-7_200))))
-    }
-
-    @Test mutating func aSmallClockCorrectionIsIgnored() {
-        _ = planner.plan(Self.connected, at: now)
-        now.wall -= .seconds(30)
-        #expect(!planner.plan(Self.connected, at: now).contains(.clearFutureSchedules))
     }
 
     @Test mutating func theDaemonSleepsNoLongerThanAQuarterOfAnHour() throws {

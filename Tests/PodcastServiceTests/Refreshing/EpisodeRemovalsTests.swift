@@ -7,10 +7,10 @@ import Transfers
 
 struct EpisodeRemovalsTests {
     private static let day: Int64 = 86_400
-    private static let now: Int64 = 1_000 * day
+    fileprivate static let now: Int64 = 1_000 * day
 
     /// Returns an episode with the id 100 - `number`. Number 1 is the newest; each higher number is a day older.
-    private static func episode(_ number: Int64, _ change: (inout RetainedEpisode) -> Void = { _ in })
+    fileprivate static func episode(_ number: Int64, _ change: (inout RetainedEpisode) -> Void = { _ in })
         -> RetainedEpisode
     {
         var episode = RetainedEpisode(id: EpisodeID(100 - number), moment: now - number * day, cachedBytes: 10)
@@ -19,7 +19,7 @@ struct EpisodeRemovalsTests {
     }
 
     private func removed(_ episodes: [RetainedEpisode], _ keep: Keep) -> [EpisodeID] {
-        EpisodeRemovals(episodes, keep: keep, now: Self.now).removed
+        keep.removals(from: episodes, now: Self.now)
     }
 
     @Test func keepAllRetainsEveryReadableEpisode() {
@@ -114,18 +114,17 @@ struct KeepTests {
 }
 
 struct AutoDownloadTests {
-    private static let now: Int64 = 86_400_000
-
     private static func episode(_ number: Int64, _ change: (inout RetainedEpisode) -> Void = { _ in })
         -> RetainedEpisode
     {
-        var episode = RetainedEpisode(id: EpisodeID(100 - number), moment: now - number * 86_400)
-        change(&episode)
-        return episode
+        EpisodeRemovalsTests.episode(number) {
+            $0.cachedBytes = 0
+            change(&$0)
+        }
     }
 
     private func plan(_ episodes: [RetainedEpisode], _ count: Int, keep: Keep = .all) -> AutoDownload {
-        AutoDownload(episodes.shuffled(), newest: count, keep: keep, now: Self.now)
+        AutoDownload(episodes.shuffled(), newest: count, keep: keep, now: EpisodeRemovalsTests.now)
     }
 
     @Test func trailersAndBonusItemsDoNotCountUnlessThereIsNothingElse() {

@@ -51,7 +51,7 @@ import Testing
             RetainedEpisode(id: EpisodeID(Int64(index)), moment: min(max(moment, -1 << 53), 1 << 53))
         }
         for keep in [Keep.days(100_000), .episodes(1), .listed] {
-            let leaving = EpisodeRemovals(rows, keep: keep, now: Self.now).removed
+            let leaving = keep.removals(from: rows, now: Self.now)
             #expect(leaving.count < rows.count)
         }
         for minimum in [Int64(1), 86_400] {

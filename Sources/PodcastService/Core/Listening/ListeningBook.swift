@@ -62,8 +62,7 @@ struct ListeningBook: Sendable {
     }
 
     /// The maximum number of sessions; beyond it, the session whose last report is oldest is dropped. Not every session
-    /// gets a `stopped`: a player may be killed together with the process that watches it. Also the maximum number of
-    /// `scripts`.
+    /// gets a `stopped`: a player may be killed together with the process that watches it.
     static let capacity = 256
 
     private var sessions: [Key: Session] = [:]
@@ -88,12 +87,20 @@ struct ListeningBook: Sendable {
         if let process = report.process {
             if report.source == .script {
                 recordScript(process, at: now)
-            } else if let last = scripts[process], hasScript(process, since: last, at: now) {
+            } else if scripts[process].map({ now - $0 < Self.scriptLifetime }) ?? false
+                || sessions.contains(where: { $0.key.source == .script && $0.value.process == process })
+            {
                 return Verdict()
             }
         }
         if report.phase == .started { return start(report, key, stored, at: now) }
-        var session = sessions[key] ?? Self.adopted(report, stored, at: now)
+        // If the start was not reported to this book, for example because it was reported to a previous daemon, the
+        // stretch begins here. Until the player reports `playing`, it counts as paused: a paused player may seek.
+        var session =
+            sessions[key]
+            ?? Session(
+                process: report.process, stretch: report.position, position: report.position, reported: now,
+                rate: report.rate, isPlaying: false, isFromBeginning: false, isTentative: false)
         let isKnown = sessions[key] != nil
         let wasPlaying = session.isPlaying && isKnown
         if report.phase == .seeked {
@@ -116,7 +123,7 @@ struct ListeningBook: Sendable {
         let isWritten = ListeningRules.isWritten(report.phase, after: session.lastWriteDue, at: now)
         let change = session.change(
             report, stored, isOwner: owners[report.episode] == key, isWritten: isWritten || takesOver)
-        // Do not set `lastWriteDue` if an adopted session begins with `playing`. The sender still follows the intervals
+        // Do not set `lastWriteDue` if such a session begins with `playing`. The sender still follows the intervals
         // that began with a write of the previous daemon, so its next report comes before a whole interval has passed
         // here. Without `lastWriteDue` that report is written too.
         if isWritten, isKnown || report.phase != .playing { session.lastWriteDue = now }
@@ -142,18 +149,6 @@ struct ListeningBook: Sendable {
         return Verdict(resume: ListeningRules.resume(stored, duration: report.duration ?? stored.duration))
     }
 
-    /// Returns a session whose start was not reported to this book, for example because it was reported to a previous
-    /// daemon. Its stretch begins at the stored position if the reported position is at or shortly after that position,
-    /// otherwise at the reported position. Until it reports `playing`, it counts as paused: a paused player may seek.
-    private static func adopted(_ report: ListeningReport, _ stored: StoredListening, at now: Instant) -> Session {
-        let distance = stored.position.map { report.position - $0 } ?? -1
-        let isNear = distance >= 0 && distance <= 3 * Double(ListeningRules.writeInterval.components.seconds)
-        let begin = isNear ? stored.position ?? report.position : report.position
-        return Session(
-            process: report.process, stretch: begin, position: report.position, reported: now, rate: report.rate,
-            isPlaying: false, listened: isNear ? distance : 0, isFromBeginning: false, isTentative: false)
-    }
-
     /// Whether the episode has an owner, and the owner is the player of `key` or is playing.
     private func hasPlayingOwner(of key: Key) -> Bool {
         guard let owner = owners[key.episode] else { return false }
@@ -165,17 +160,9 @@ struct ListeningBook: Sendable {
     private mutating func recordScript(_ process: Int32, at now: Instant) {
         if scripts[process] == nil {
             for (key, session) in sessions where key.source == .mpris && session.process == process { remove(key) }
-            if scripts.count >= Self.capacity, let oldest = scripts.min(by: { $0.value < $1.value }) {
-                scripts[oldest.key] = nil
-            }
+            scripts = scripts.filter { now - $0.value < Self.scriptLifetime }
         }
         scripts[process] = now
-    }
-
-    /// Whether a script reports for the process, so that the bus's reports are ignored.
-    private func hasScript(_ process: Int32, since last: Instant, at now: Instant) -> Bool {
-        now - last < Self.scriptLifetime
-            || sessions.contains { $0.key.source == .script && $0.value.process == process }
     }
 
     private mutating func remove(_ key: Key) {

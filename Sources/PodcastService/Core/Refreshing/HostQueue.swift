@@ -62,7 +62,6 @@ struct HostQueue: Sendable {
 
     var isEmpty: Bool { hostOf.isEmpty }
     var runningCount: Int { running.count }
-    var waitingCount: Int { hostOf.count - running.count }
 
     /// Returns whether a feed is queued or running.
     func contains(_ id: ShowID) -> Bool { hostOf[id] != nil }

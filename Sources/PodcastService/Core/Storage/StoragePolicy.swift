@@ -150,16 +150,11 @@ package struct StorageLimits: Sendable, Equatable {
     /// The value of `cache.keep_free`; `nil` if it is not set.
     package var keepFree: Int64?
 
-    package init(capacity: Int64 = Self.standardCapacity, keepFree: Int64? = nil) {
+    /// The default capacity holds about 180 hours of speech at 128 kbit/s.
+    package init(capacity: Int64 = 10 << 30, keepFree: Int64? = nil) {
         self.capacity = capacity
         self.keepFree = keepFree
     }
-
-    /// The default capacity: about 180 hours of speech at 128 kbit/s.
-    package static let standardCapacity: Int64 = 10 << 30
-
-    /// The default free space on a disk of 20 GiB or more.
-    package static let standardKeepFree: Int64 = 1 << 30
 
     /// Returns the free space to leave on a disk of `total` bytes.
     ///
@@ -168,6 +163,6 @@ package struct StorageLimits: Sendable, Equatable {
     /// (mke2fs(8), -m).
     package func floor(total: Int64) -> Int64 {
         if let keepFree { return max(0, keepFree) }
-        return max(0, min(Self.standardKeepFree, total / 20))
+        return max(0, min(1 << 30, total / 20))
     }
 }

@@ -8,9 +8,9 @@ struct TaskRegistry: Sendable {
     private(set) var downloads = DownloadTable()
     /// Uploads, and running fetches of feeds, searches and assets.
     var others: [TaskID: TaskInfo] = [:]
-    /// The last failure, and the time of the next attempt, for each episode whose open(2) still waits for the server.
-    /// An opened episode has no task before its first read.
-    private(set) var openings: [MediaID: (error: String, nextTry: WallTime?)] = [:]
+    /// The last report, with an error, of each episode whose open(2) still waits for the server. An opened episode has
+    /// no task before its first read.
+    private(set) var openings: [MediaID: TaskInfo] = [:]
     private(set) var sessions: [ClientID: ClientSession] = [:]
     /// Downloads to start or suspend in the engine once it is known which of them have space, with their place in the
     /// order of arrival.
@@ -180,7 +180,7 @@ struct TaskRegistry: Sendable {
     private mutating func removeTask(
         _ snapshot: DownloadSnapshot, _ task: RegisteredDownload?, at now: Moment, _ outcome: inout Outcome
     ) {
-        openings[snapshot.key] = snapshot.error.map { ($0.message, Self.nextTry(snapshot, at: now)) }
+        openings[snapshot.key] = snapshot.error.map { _ in info(snapshot, nil, at: now) }
         if task == nil, snapshot.state == .remote {
             // A probe (a read by a program that only reads tags) has fetched a part of the file.
             outcome.newBytes += max(0, snapshot.received)
@@ -205,7 +205,7 @@ struct TaskRegistry: Sendable {
         let snapshot = DownloadSnapshot(
             task: media, generation: generation, state: .cached, received: size, total: size)
         let event = event(.completed(info(snapshot, task, at: now)), at: now)
-        outcome.effects += [.write(.event(event)), .broadcast(event), .runHook(.downloaded(media))]
+        outcome.effects += [.write(.event(event)), .broadcast(event), .runDownloadHook(media)]
         outcome.changesShares = true
         outcome.hasEndedTask = true
     }
@@ -327,8 +327,6 @@ extension TaskRegistry {
         outcome.effects.append(
             .broadcast(event(old?.state == task.state ? .progress(task) : .state(task), at: now)))
     }
-
-    mutating func adopt(_ fetch: TaskInfo) { others[fetch.id] = fetch }
 
     /// Removes a task that has ended in this state, and broadcasts its end.
     mutating func end(_ id: TaskID, _ state: TaskState, at now: Moment, _ outcome: inout Outcome) {

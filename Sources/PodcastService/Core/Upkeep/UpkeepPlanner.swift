@@ -44,7 +44,8 @@ struct UpkeepPlanner: Sendable {
     /// The interval at which disk space is assessed again while the cache is full, since other programs may free space
     /// without notice.
     static let spaceInterval: Duration = .seconds(10)
-    /// The time without changes after which the search index is updated.
+    /// The time without changes after which the search index is updated. Each change postpones it, so that an import of
+    /// many shows is over before they are indexed.
     static let indexDelay: Duration = .seconds(2)
     /// The interval at which engine events that could not be written are retried.
     static let writeInterval: Duration = .seconds(10)
@@ -63,10 +64,6 @@ struct UpkeepPlanner: Sendable {
     }
 
     mutating func set(_ chore: Chore, due moment: WallTime?) { due[chore] = moment }
-
-    /// Schedules an update of the search index. Each change postpones it, so that an import of many shows is over
-    /// before they are indexed.
-    mutating func updateIndex(at now: Moment) { due[.updateIndex] = now.wall + Self.indexDelay }
 
     func isDue(_ chore: Chore, at now: Moment) -> Bool { due[chore].map { $0 <= now.wall } ?? false }
 

@@ -1,43 +1,5 @@
 internal import CSystemd
-internal import Dispatch
 internal import Foundation
-
-/// A source of the network and power conditions: the system, or a test double.
-package struct ConditionSource: Sendable {
-    /// Reads the conditions. The call normally blocks for a millisecond, but for 90 s (BUS_AUTH_TIMEOUT of sd-bus) if
-    /// the bus accepts the connection and does not authenticate it.
-    package var read: @Sendable () -> LinkConditions
-
-    /// Returns a source whose conditions never change.
-    package static func constant(_ conditions: LinkConditions) -> ConditionSource { ConditionSource { conditions } }
-
-    /// Returns a source for this machine: power from the kernel, the link from NetworkManager.
-    ///
-    /// A condition that cannot be read (no bus, no NetworkManager, no sysfs) is unknown. This is not logged, because it
-    /// is normal on servers and in containers.
-    ///
-    /// - Parameters:
-    ///   - powerSupplies: the sysfs directory of the power supplies.
-    ///   - busAddress: the address of NetworkManager's bus; `nil` means the system bus.
-    package static func system(
-        powerSupplies: String = "/sys/class/power_supply", busAddress: String? = nil
-    ) -> ConditionSource {
-        ConditionSource {
-            LinkConditions(
-                isMetered: NetworkManager.isMetered(address: busAddress),
-                isOnBattery: PowerSupplies.isOnBattery(powerSupplies))
-        }
-    }
-
-    private static let queue = DispatchQueue(label: "podfs.conditions")
-
-    /// Reads the conditions on a thread that may block.
-    func readInBackground() async -> LinkConditions {
-        await withCheckedContinuation { continuation in
-            Self.queue.async { continuation.resume(returning: read()) }
-        }
-    }
-}
 
 /// The present cost of a transfer: whether the link is metered and whether the machine is on battery.
 ///
@@ -45,12 +7,27 @@ package struct ConditionSource: Sendable {
 /// never do.
 package struct LinkConditions: Sendable, Equatable {
     /// Whether the link is metered; `nil` if unknown.
-    package var isMetered: Bool?
+    var isMetered: Bool?
     /// Whether the machine runs on battery; `nil` if unknown.
-    package var isOnBattery: Bool?
+    var isOnBattery: Bool?
 
-    /// Conditions of which nothing is known.
-    package static let unknown = LinkConditions()
+    /// Returns the conditions of this machine: power from the kernel, the link from NetworkManager. The call normally
+    /// blocks for a millisecond, but for 90 s (BUS_AUTH_TIMEOUT of sd-bus) if the bus accepts the connection and does
+    /// not authenticate it.
+    ///
+    /// A condition that cannot be read (no bus, no NetworkManager, no sysfs) is unknown. This is not logged, because it
+    /// is normal on servers and in containers.
+    ///
+    /// - Parameters:
+    ///   - powerSupplies: the sysfs directory of the power supplies.
+    ///   - busAddress: the address of NetworkManager's bus; `nil` means the system bus.
+    package static func current(
+        powerSupplies: String = "/sys/class/power_supply", busAddress: String? = nil
+    ) -> LinkConditions {
+        LinkConditions(
+            isMetered: NetworkManager.isMetered(address: busAddress),
+            isOnBattery: PowerSupplies.isOnBattery(powerSupplies))
+    }
 
     /// Returns whether discretionary tasks may run.
     ///
@@ -61,7 +38,7 @@ package struct LinkConditions: Sendable, Equatable {
     /// - Parameters:
     ///   - allowMetered: Whether they may run on a metered link (setting `discretionary.allow_metered`).
     ///   - allowBattery: Whether they may run on battery power (setting `discretionary.allow_battery`).
-    package func allowsDiscretionary(allowMetered: Bool, allowBattery: Bool) -> Bool {
+    func allowsDiscretionary(allowMetered: Bool, allowBattery: Bool) -> Bool {
         (allowMetered || isMetered != true) && (allowBattery || isOnBattery != true)
     }
 }

@@ -21,7 +21,7 @@ struct LinkConditionsTests {
 
 /// The link and power conditions without a D-Bus daemon. The power supplies are a folder with the shape of
 /// `/sys/class/power_supply`.
-struct ConditionSourceTests {
+struct PresentConditionsTests {
     private let folder: TemporaryDirectory
     private let supplies: String
 
@@ -37,12 +37,13 @@ struct ConditionSourceTests {
     }
 
     @Test(arguments: [nil, "", "nonsense", "unix:path=/dev/null", "tcp:host=256.0.0.1,port=1"] as [String?])
-    func withoutABusTheLinkIsUnknownAndPowerIsKnown(address: String?) async throws {
-        let source = ConditionSource.system(
-            powerSupplies: supplies, busAddress: address ?? PrivateBus.address(in: folder))
-        #expect(await source.readInBackground() == LinkConditions(isMetered: nil, isOnBattery: false))
+    func withoutABusTheLinkIsUnknownAndPowerIsKnown(address: String?) throws {
+        func conditions() -> LinkConditions {
+            .current(powerSupplies: supplies, busAddress: address ?? PrivateBus.address(in: folder))
+        }
+        #expect(conditions() == LinkConditions(isMetered: nil, isOnBattery: false))
         try add("BAT0", ["type": "Battery", "status": "Discharging"])
-        #expect(await source.readInBackground() == LinkConditions(isMetered: nil, isOnBattery: true))
+        #expect(conditions() == LinkConditions(isMetered: nil, isOnBattery: true))
     }
 
     @Test func withoutTheFolderThePowerSourceIsUnknown() { #expect(PowerSupplies.isOnBattery(supplies + "/no") == nil) }
