@@ -78,32 +78,19 @@ struct LogFile: Sendable {
         rename(path, oldPath)
     }
 
-    /// Redirects `descriptor` to a new file if it refers to this log and the log is full. Errors are ignored: a growing
-    /// log is better than none.
-    ///
-    /// Several processes may write to one log. The first process that finds the log full locks it, renames it and
-    /// creates a new file. The others find the new file at the path and switch to it.
+    /// Moves the contents to `oldPath` if `descriptor`, which appends, refers to this log and the log is full. Errors
+    /// are ignored: a growing log is better than none. Several processes, also hooks (programs that podfs starts), may
+    /// append to one log; they continue at its new end.
     func rotate(_ descriptor: Int32) {
         var own = stat()
-        guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG, Int64(own.st_size) >= limit,
-            flock(descriptor, LOCK_EX | LOCK_NB) == 0
-        else { return }
-        // Unlock explicitly: hooks (programs that podfs starts) may have inherited the old open file description. The
-        // lock belongs to it, and would otherwise last until they exit.
-        defer { flock(descriptor, LOCK_UN) }
         var there = stat()
-        let isThere = lstat(path, &there) == 0
-        if isThere, there.st_ino == own.st_ino, there.st_dev == own.st_dev {
-            guard rename(path, oldPath) == 0 else { return }
-        } else {
-            // Continue only if the descriptor refers to this log's previous file.
-            var old = stat()
-            guard stat(oldPath, &old) == 0, old.st_ino == own.st_ino, old.st_dev == own.st_dev else { return }
-        }
-        let next = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard next >= 0 else { return }
-        flock(descriptor, LOCK_UN)
-        dup2(next, descriptor)
-        close(next)
+        guard fstat(descriptor, &own) == 0, Int64(own.st_size) >= limit, lstat(path, &there) == 0,
+            there.st_ino == own.st_ino, there.st_dev == own.st_dev, flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        else { return }
+        defer { flock(descriptor, LOCK_UN) }
+        // Another process may have emptied it before the lock.
+        guard fstat(descriptor, &own) == 0, Int64(own.st_size) >= limit else { return }
+        try? FileManager.default.removeItem(atPath: oldPath)
+        if (try? FileManager.default.copyItem(atPath: path, toPath: oldPath)) != nil { ftruncate(descriptor, 0) }
     }
 }
