@@ -1,4 +1,8 @@
+import FlyingFox
+import FlyingSocks
+import Foundation
 import Glibc
+import Platform
 import PodcastFeed
 
 /// An invented show that the server of `podfs demo` publishes.
@@ -18,7 +22,6 @@ struct DemoShow: Sendable {
     let title: String
     let author: String
     let description: String
-    let category: String
     let isSerial: Bool
     /// The episodes, oldest first.
     let episodes: [Episode]
@@ -42,18 +45,13 @@ extension DemoShow {
         var text = """
             <?xml version="1.0" encoding="UTF-8"?>
             <rss version="2.0" xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd" \
-            xmlns:podcast="https://podcastindex.org/namespace/1.0" xmlns:atom="http://www.w3.org/2005/Atom">
+            xmlns:podcast="https://podcastindex.org/namespace/1.0">
               <channel>
                 <title>\(escaped(title))</title>
                 <link>\(base)/\(path)/</link>
-                <atom:link href="\(base)\(feedPath)" rel="self" type="application/rss+xml"/>
                 <description>\(escaped(description))</description>
-                <language>en</language>
-                <generator>podfs demo</generator>
                 <itunes:author>\(escaped(author))</itunes:author>
                 <itunes:type>\(isSerial ? "serial" : "episodic")</itunes:type>
-                <itunes:category text="\(escaped(category))"/>
-                <itunes:explicit>false</itunes:explicit>
 
             """
         for episode in episodes.reversed() { text += item(episode, base: base) }
@@ -71,8 +69,6 @@ extension DemoShow {
             type="\(DemoAudio.contentType)"/>
                   <itunes:duration>\(episode.audio.seconds)</itunes:duration>\(season)
                   <itunes:episode>\(episode.number)</itunes:episode>
-                  <itunes:episodeType>full</itunes:episodeType>
-                  <itunes:explicit>false</itunes:explicit>
                   <description>\(escaped(episode.description))</description>
                   <podcast:transcript url="\(base)\(transcriptPath(episode))" type="text/vtt"/>
                   <podcast:chapters url="\(base)\(chaptersPath(episode))" type="application/json+chapters"/>
@@ -98,11 +94,8 @@ extension DemoShow {
         }
     }
 
-    /// Formats a time as `HH:MM:SS.mmm` (WebVTT §4.1).
-    private func time(_ seconds: Int) -> String {
-        func padded(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        return "\(padded(seconds / 3_600)):\(padded(seconds / 60 % 60)):\(padded(seconds % 60)).000"
-    }
+    /// Formats a time below a minute as `HH:MM:SS.mmm` (WebVTT §4.1).
+    private func time(_ seconds: Int) -> String { "00:00:\(seconds < 10 ? "0" : "")\(seconds).000" }
 
     /// Returns the chapters, one for each tone, in version 1.2 of the podcast namespace's JSON format.
     func chapters(_ episode: Episode) -> String {
@@ -112,11 +105,63 @@ extension DemoShow {
 }
 
 extension DemoShow {
+    /// The files of the show: path in the URL, content, and media type.
+    func files(base: String) -> [(path: String, bytes: [UInt8], type: String)] {
+        [(feedPath, Array(feed(base: base).utf8), "application/rss+xml; charset=utf-8")]
+            + episodes.flatMap { episode in
+                [
+                    (transcriptPath(episode), Array(transcript(episode).utf8), "text/vtt"),
+                    (chaptersPath(episode), Array(chapters(episode).utf8), "application/json+chapters"),
+                    (audioPath(episode), episode.audio.render(), DemoAudio.contentType),
+                ]
+            }
+    }
+}
+
+/// The web server of the demonstration: feeds, media, transcripts and chapters as files on a loopback port.
+struct DemoServer {
+    /// The URL without a slash at its end, `http://127.0.0.1:PORT`.
+    let base: String
+    private let server: HTTPServer
+    private let task: Task<Void, any Error>
+
+    /// The maximum time until the server listens, in seconds; only an overloaded machine needs more than a moment.
+    private static let startDeadline = 60.0
+
+    /// Writes the files of the shows into a folder, and serves them on a port that the kernel chooses.
+    init(folder: String) async throws {
+        let server = HTTPServer(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled)
+        task = Task(executorPreference: WorkerPool.shared) { try await server.run() }
+        try await server.waitUntilListening(timeout: Self.startDeadline)
+        guard case .ip4(let address, let port) = await server.listeningAddress else {
+            throw SocketError.unsupportedAddress
+        }
+        base = "http://\(address):\(port)"
+        self.server = server
+        for (path, bytes, type) in DemoShow.all.flatMap({ [base] in $0.files(base: base) }) {
+            let file = URL(fileURLWithPath: folder + path)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(bytes).write(to: file)
+            await server.appendRoute(path, for: [.GET, .HEAD], to: FileHTTPHandler(path: file, contentType: type))
+        }
+    }
+
+    /// Stops listening and aborts the responses being sent.
+    func stop() async {
+        await server.stop(timeout: 0)
+        task.cancel()
+        // `run` throws when the server is stopped; the error means nothing.
+        _ = await task.result
+    }
+}
+
+extension DemoShow {
     /// A show of independent episodes.
     static let tidewater = DemoShow(
         path: "tidewater-sketches", title: "Tidewater Sketches", author: "Mara Ellwood",
         description: "Two tones an episode, once a fortnight. No talking.",
-        category: "Music", isSerial: false,
+        isSerial: false,
         episodes: [
             Episode(
                 title: "Rain on the Chain Ferry", published: "Fri, 18 Sep 2026 07:30:00 +0200", number: 1,
@@ -144,7 +189,7 @@ extension DemoShow {
     static let harmony = DemoShow(
         path: "harmony-in-a-minute", title: "Harmony in a Minute", author: "Teodor Quill",
         description: "A course in intervals. Start with the first lesson.",
-        category: "Education", isSerial: true,
+        isSerial: true,
         episodes: [
             Episode(
                 title: "Four Chords That Get Along", published: "Mon, 05 Oct 2026 18:00:00 +0000", season: 1,

@@ -40,8 +40,7 @@ struct MountCommand: PodfsCommand {
 
     @OptionGroup var report: Reporting
 
-    /// The descriptor of a pipe to the process that started this one in the background. There `SpawnedSelf.start` waits
-    /// for the result: `ok` or an error.
+    /// The descriptor of a pipe to the process that started this one in the background, for `SpawnedSelf.report`.
     @Option(help: .hidden)
     var readyDescriptor: Int32?
 
@@ -78,14 +77,13 @@ struct MountCommand: PodfsCommand {
 
     func perform() async throws {
         guard let source else {
-            try start(try parsedOptions())
-            return
+            return try await start(try parsedOptions())
         }
         do {
             var options = try parsedOptions()
             // mount(8) recognizes an existing mount by its source.
             if options.fsname == nil, !source.isEmpty { options.fsname = source }
-            if !fake { try start(options) }
+            if !fake { try await start(options) }
         } catch {
             Terminal.error(CommandError(error).description)
             // "mount failure", an exit code of mount(8).
@@ -105,53 +103,30 @@ struct MountCommand: PodfsCommand {
 
     /// Switches to the user that the option `setuid` names, if any, then mounts the folder. This process serves the
     /// mount if `foreground` is set; otherwise it starts a background process for it.
-    private func start(_ options: MountOptions) throws {
+    private func start(_ options: MountOptions) async throws {
         if let user = options.user { try Account(user: user).become() }
         if source != nil || options.user != nil { Account.setUserEnvironment() }
         let installation = try Installation()
         let configuration = try installation.configuration()
-        if let readyDescriptor {
-            SpawnedSelf.setCloseOnExec(readyDescriptor)
-            do {
-                try serve(installation, configuration, options) {
-                    SpawnedSelf.report("ok", to: readyDescriptor)
-                }
-            } catch {
-                SpawnedSelf.report("\(CommandError(error))", to: readyDescriptor)
-                throw error
+        if foreground || readyDescriptor != nil {
+            return try await SpawnedSelf.report(to: readyDescriptor) { ready in
+                let path = try MountPoint.prepare(folder)
+                let mount = try Mount(installation, configuration, at: path, options: options)
+                // Leave the current folder: while it is in use, its filesystem cannot be unmounted. It may even be
+                // the mounted folder.
+                chdir("/")
+                try mount.run(ready: ready)
             }
-            return
-        }
-        if foreground {
-            try serve(installation, configuration, options) {}
-            return
         }
         let path = try MountPoint.prepare(folder)
         try installation.launcher.makeFolders()
-        let arguments = [
-            "mount", "--foreground", "--ready-descriptor", "\(SpawnedSelf.readyDescriptor)", "-o", options.text, "--",
-            path,
-        ]
-        try SpawnedSelf.start(arguments, log: installation.paths.state + "/mount.log")
+        try SpawnedSelf.start("mount", ["-o", options.text, "--", path], log: installation.paths.state + "/mount.log")
         // As a helper of mount(8), the command prints nothing on success.
         guard source == nil else { return }
         report.print("mounted on \(folder)")
         if let library = try? installation.library(), try library.folders().isEmpty {
             report.print("it has no shows yet: podfs subscribe URL")
         }
-    }
-
-    /// Mounts the folder in this process, and returns when it is unmounted.
-    private func serve(
-        _ installation: Installation, _ configuration: Configuration, _ options: MountOptions,
-        ready: @escaping @Sendable () -> Void
-    ) throws {
-        let path = try MountPoint.prepare(folder)
-        let mount = try Mount(installation, configuration, at: path, options: options)
-        // Leave the current folder: while it is in use, its filesystem cannot be unmounted. It may even be
-        // the mounted folder.
-        chdir("/")
-        try mount.run(ready: ready)
     }
 }
 

@@ -18,8 +18,7 @@ struct DaemonCommand: PodfsCommand {
     @Flag(help: "Stay in the foreground and log to standard error.")
     var foreground = false
 
-    /// The descriptor of a pipe to the process that has started this one. `SpawnedSelf.start` waits there for `ok` or
-    /// an error message.
+    /// The descriptor of a pipe to the process that has started this one, for `SpawnedSelf.report`.
     @Option(help: .hidden)
     var readyDescriptor: Int32?
 
@@ -28,23 +27,16 @@ struct DaemonCommand: PodfsCommand {
         if !foreground {
             _ = try installation.configuration()
             try installation.launcher.makeFolders()
-            try SpawnedSelf.start(
-                ["daemon", "--foreground", "--ready-descriptor", "\(SpawnedSelf.readyDescriptor)"],
-                log: installation.paths.log)
-            return
+            return try SpawnedSelf.start("daemon", log: installation.paths.log)
         }
         ProcessLog.begin(file: LogFile(path: installation.paths.log))
-        if let readyDescriptor { SpawnedSelf.setCloseOnExec(readyDescriptor) }
-        do {
+        try await SpawnedSelf.report(to: readyDescriptor) { ready in
             // Leave the current folder, whose file system the daemon would otherwise keep busy.
             chdir("/")
             try await Daemon.run(try installation.serviceConfiguration()) {
-                if let readyDescriptor { SpawnedSelf.report("ok", to: readyDescriptor) }
+                ready()
                 ProgramPages.releaseStart()
             }
-        } catch {
-            if let readyDescriptor { SpawnedSelf.report("\(CommandError(error))", to: readyDescriptor) }
-            throw error
         }
     }
 }
