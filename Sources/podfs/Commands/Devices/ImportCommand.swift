@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import Glibc
 import Platform
 import PodcastFeed
@@ -27,53 +26,66 @@ struct ImportCommand: PodfsCommand {
 
     func perform() async throws {
         let list = try parse()
-        printSummary(list)
-        let subscriptions = Self.distinct(list.subscriptions)
+        printMessages(of: list)
+        // Subscriptions whose URLs differ only in spelling are one.
+        var keys: Set<String> = []
+        let subscriptions = list.subscriptions.filter { keys.insert(WebAddress.key($0.url)).inserted }
         guard !subscriptions.isEmpty else {
             throw CommandError(.failed, "\(shownFile): no usable subscription was found")
         }
         let daemon = try Installation().daemon()
         defer { daemon.close() }
         let progress = ProgressLine()
-        var done = 0
         progress.show(ProgressText.count(0, of: subscriptions.count))
-        var tally = Tally(refused: list.unusable.count)
-        try await Self.send(subscriptions, to: daemon) { subscription, result in
-            if let problem = Self.problem(of: result) {
+        var (added, known, kept, refused) = (0, 0, 0, list.unusable.count)
+        func record(_ subscription: OPML.Subscription, _ result: ImportResult) {
+            func complain(_ problem: String) {
                 progress.clear()
                 Terminal.error("\(shownFile):\(subscription.line): \(problem)")
             }
-            tally.count(result)
-            done += 1
+            switch result {
+            case .added: added += 1
+            case .known: known += 1
+            case .kept(let name, let error):
+                kept += 1
+                complain("\(error); added as '\(name)' without episodes until podfs refresh succeeds")
+            case .refused(let error):
+                refused += 1
+                complain(error)
+            }
+            let done = added + known + kept + refused - list.unusable.count
             progress.show(ProgressText.count(done, of: subscriptions.count, subscription.title ?? ""))
         }
+        try await withThrowingTaskGroup(of: (OPML.Subscription, ImportResult).self) { group in
+            for (index, subscription) in subscriptions.enumerated() {
+                if index >= Self.window, let done = try await group.next() { record(done.0, done.1) }
+                group.addTask { (subscription, try await Self.send(subscription, to: daemon)) }
+            }
+            for try await (subscription, result) in group { record(subscription, result) }
+        }
         progress.finish()
-        report.print(tally.text)
-        if tally.isPartlyFailed { throw ExitCode((tally.isFailed ? CommandError.Code.failed : .partlyFailed).rawValue) }
+        if known > 0, added + kept + refused == 0 {
+            let shows = known == 1 ? "the show is" : "all \(known) shows are"
+            report.print("nothing to import: \(shows) subscribed already")
+        } else {
+            let others = [(known, "already subscribed"), (kept, "added without episodes"), (refused, "not usable")]
+            let parts = others.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+            report.print((["\(ReportText.count(added, "show")) imported"] + parts).joined(separator: ", "))
+        }
+        if added + known + kept == 0 { throw ExitCode(CommandError.Code.failed.rawValue) }
+        if kept + refused > 0 { throw ExitCode(CommandError.Code.partlyFailed.rawValue) }
     }
 
-    // MARK: File
-
     private func parse() throws -> OPML {
-        let handle: FileHandle
-        if file == "-" {
-            handle = .standardInput
-        } else {
-            let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(errnoText())") }
-            handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        let descriptor = file == "-" ? 0 : open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CommandError(.failed, "\(file): \(errnoText())") }
+        defer { if descriptor > 0 { close(descriptor) } }
+        guard let bytes = readAll(descriptor, limit: FeedLimits.standard.bytes) else {
+            throw CommandError(.failed, "\(shownFile) cannot be read: \(errnoText())")
         }
-        let parser = FeedParser()
         do {
-            while let data = try handle.read(upToCount: 1 << 16), !data.isEmpty {
-                data.withUnsafeBytes { parser.parse($0) }
-            }
+            return try OPML.parse(bytes)
         } catch {
-            throw CommandError(.failed, "\(shownFile) cannot be read: \(error.localizedDescription)")
-        }
-        do {
-            return try parser.finishSubscriptions()
-        } catch let error as DocumentError {
             throw CommandError(.failed, "\(shownFile): \(error)")
         }
     }
@@ -81,47 +93,19 @@ struct ImportCommand: PodfsCommand {
     /// The maximum number of messages printed about mistakes that the parser has corrected.
     private static let maxNotes = 5
 
-    private func printSummary(_ list: OPML) {
-        for problem in list.unusable { Terminal.error("\(shownFile):\(problem.line): \(problem.message)") }
+    private func printMessages(of list: OPML) {
         let corrected = list.diagnostics.filter { !list.unusable.contains($0) }
-        for note in corrected.prefix(Self.maxNotes) { Terminal.error("\(shownFile):\(note.line): \(note.message)") }
+        for note in list.unusable + corrected.prefix(Self.maxNotes) {
+            Terminal.error("\(shownFile):\(note.line): \(note.message)")
+        }
         if corrected.count > Self.maxNotes {
             Terminal.error("\(shownFile): \(corrected.count - Self.maxNotes) more messages of this kind are not shown")
         }
     }
 
-    /// Removes duplicates: subscriptions with equal URLs, or with URLs that differ only in spelling.
-    private static func distinct(_ subscriptions: [OPML.Subscription]) -> [OPML.Subscription] {
-        var keys: Set<String> = []
-        return subscriptions.filter { keys.insert(WebAddress.key($0.url)).inserted }
-    }
-
-    // MARK: Daemon
-
     /// The maximum number of unanswered requests to the daemon. The daemon fetches several feeds at once, and the more
     /// requests it has, the less a slow host delays the others.
     private static let window = 256
-
-    /// Sends all subscriptions; calls `onResult` with each reply.
-    private static func send(
-        _ subscriptions: [OPML.Subscription], to daemon: DaemonConnection,
-        onResult: (OPML.Subscription, ImportResult) -> Void
-    ) async throws {
-        try await withThrowingTaskGroup(of: (OPML.Subscription, ImportResult).self) { group in
-            var rest = subscriptions[...]
-            var isFirst = true
-            while true {
-                let count = isFirst ? window : 1
-                for subscription in rest.prefix(count) {
-                    group.addTask { (subscription, try await send(subscription, to: daemon)) }
-                }
-                rest = rest.dropFirst(count)
-                isFirst = false
-                guard let (subscription, result) = try await group.next() else { return }
-                onResult(subscription, result)
-            }
-        }
-    }
 
     private static func send(
         _ subscription: OPML.Subscription, to daemon: DaemonConnection
@@ -133,48 +117,6 @@ struct ImportCommand: PodfsCommand {
             return try await daemon.perform(.importShow(item), \.imported)
         } catch let failure as Failure {
             return .refused(error: failure.message)
-        }
-    }
-
-    /// Returns the problem to report; `nil` if the show was added or already subscribed.
-    private static func problem(of result: ImportResult) -> String? {
-        switch result {
-        case .added, .known: nil
-        case .kept(let name, let error):
-            "\(error); added as '\(name)' without episodes until podfs refresh succeeds"
-        case .refused(let error): error
-        }
-    }
-
-    /// The number of results of each kind.
-    private struct Tally {
-        var added = 0
-        var known = 0
-        var kept = 0
-        /// The number of shows that could not be subscribed, including lines without a usable subscription.
-        var refused: Int
-
-        mutating func count(_ result: ImportResult) {
-            switch result {
-            case .added: added += 1
-            case .known: known += 1
-            case .kept: kept += 1
-            case .refused: refused += 1
-            }
-        }
-
-        var isPartlyFailed: Bool { kept + refused > 0 }
-        var isFailed: Bool { added + known + kept == 0 }
-
-        var text: String {
-            if known > 0, added + kept + refused == 0 {
-                return "nothing to import: \(known == 1 ? "the show is" : "all \(known) shows are") subscribed already"
-            }
-            var parts = ["\(ReportText.count(added, "show")) imported"]
-            if known > 0 { parts.append("\(known) already subscribed") }
-            if kept > 0 { parts.append("\(kept) added without episodes") }
-            if refused > 0 { parts.append("\(refused) not usable") }
-            return parts.joined(separator: ", ")
         }
     }
 }
