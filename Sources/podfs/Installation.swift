@@ -5,7 +5,6 @@ internal import Platform
 import PodcastLibrary
 import PodcastProtocol
 import PodcastService
-import Synchronization
 import Transfers
 
 /// The installation of podfs that a command works on: its paths, configuration, library and daemon. The paths come from
@@ -63,12 +62,6 @@ struct Installation: Sendable {
             || (try? SubscriptionsCopy.read(paths.subscriptionsCopy))?.isEmpty != true
     }
 
-    /// Whether a library file exists and is not empty; it may be damaged or of a newer version.
-    var hasLibrary: Bool {
-        var status = stat()
-        return stat(paths.library, &status) == 0 && status.st_size > 0
-    }
-
     /// Opens the library for a command whose arguments are shows or episodes; throws if there is no library.
     func existingLibrary() throws -> Library {
         guard let library = try library() else {
@@ -99,6 +92,15 @@ struct Installation: Sendable {
 
     /// Connects to the daemon; `nil` if none runs.
     func runningDaemon() throws -> DaemonConnection? { try launcher.connect(role: .command) }
+
+    /// Connects to the daemon, whose events change a progress line.
+    func daemon(
+        showing line: ProgressLine, onEvent: @escaping @Sendable (Event) -> Void
+    ) async throws -> DaemonConnection {
+        let daemon = try daemon(onEvent: onEvent)
+        if line.isShown { _ = try await daemon.perform(.watch) }
+        return daemon
+    }
 
     /// Returns the daemon's configuration: the settings of the file, and the callback for this process's heap trimmer.
     /// If `transfers.ca_file` is set, writes the CA bundle in use and the certificates of that file to
@@ -149,68 +151,36 @@ struct Installation: Sendable {
         }
         return catalogues
     }
-}
 
-/// The pauses of a command that reconnects when its daemon has exited or was killed.
-struct Reconnection {
-    /// The maximum number of consecutive reconnections without an event.
+    /// The maximum number of consecutive daemons that end without an event.
     private static let maximumFailures = 6
 
-    private var failures = 0
-
-    /// Records that the daemon works, since it has sent an event.
-    mutating func succeeded() { failures = 0 }
-
-    /// Returns the time to wait before the next connection, doubled after each daemon that has sent no event; `nil` if
-    /// there were too many.
-    mutating func next() -> Duration? {
-        guard failures < Self.maximumFailures else { return nil }
-        defer { failures += 1 }
-        return .milliseconds(100 << failures)
-    }
-
-    /// Waits before the next connection. After too many daemons without an event, throws `error`.
-    mutating func wait(after error: any Error) async throws {
-        guard let pause = next() else { throw error }
-        await Timers.sleep(for: pause)
-        try Task.checkCancellation()
-    }
-}
-
-extension Installation {
     /// Connects to the daemon and subscribes to its events, calls `begin`, and then `next` with each event, until one
-    /// of them returns a value. If the daemon exits or is killed, does the same with the next one.
-    ///
-    /// - Parameters:
-    ///   - begin: Gets a function that returns the number of events that the daemon has sent so far.
-    ///   - next: Gets an event and its number, from 1.
+    /// of them returns a value. If the daemon exits or is killed, does the same with the next one, after a pause that
+    /// doubles with each daemon that has sent no event.
     func follow<Value>(
-        begin: (DaemonConnection, _ received: () -> Int) async throws -> Value?,
-        next: (Event, _ number: Int) async throws -> Value?
+        begin: (DaemonConnection) async throws -> Value?,
+        next: (Event, DaemonConnection) async throws -> Value? = { _, _ in nil }
     ) async throws -> Value {
-        var reconnection = Reconnection()
+        var failures = 0
         while true {
             let (events, inbox) = AsyncStream<Event>.makeStream()
-            let received = Atomic(0)
-            let daemon = try daemon(
-                onEvent: { event in
-                    received.wrappingAdd(1, ordering: .releasing)
-                    inbox.yield(event)
-                }, onClose: { inbox.finish() })
+            let daemon = try daemon(onEvent: { inbox.yield($0) }, onClose: { inbox.finish() })
             defer { daemon.close() }
             do {
                 // Subscribe to events first, so that none is missed.
                 _ = try await daemon.perform(.watch)
-                if let value = try await begin(daemon, { received.load(ordering: .acquiring) }) { return value }
-                var number = 0
+                if let value = try await begin(daemon) { return value }
                 for await event in events {
-                    reconnection.succeeded()
-                    number += 1
-                    if let value = try await next(event, number) { return value }
+                    failures = 0
+                    if let value = try await next(event, daemon) { return value }
                 }
                 throw ClientError.disconnected
             } catch let error as ClientError where error.code == .disconnected {
-                try await reconnection.wait(after: error)
+                guard failures < Self.maximumFailures else { throw error }
+                await Timers.sleep(for: .milliseconds(100 << failures))
+                try Task.checkCancellation()
+                failures += 1
             }
         }
     }

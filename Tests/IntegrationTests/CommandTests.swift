@@ -49,16 +49,6 @@ import Testing
         #expect(try await feeds.home.run("list", "--unplayed").output.isEmpty)
     }
 
-    @Test func aSecondSubscriptionToAFeedIsRefused() async throws {
-        let show = try await MountedShow(isMounted: false)
-        let again = try await show.home.run("subscribe", show.server.url("/feed.xml"))
-        #expect(again.exitCode == 1)
-        #expect(again.error.contains("already subscribed as 'Example Show'"))
-        let partly = try await show.home.run(["subscribe", show.server.url("/feed.xml"), show.server.url("/none")])
-        #expect(partly.exitCode == 1)
-        #expect(try await show.home.run("list").output == "Example Show: 3 episodes\n")
-    }
-
     @Test func listAndInspectPrintTheDocumentedJSON() async throws {
         let show = try await MountedShow(isMounted: false)
         let list = try await show.home.run("list", "--json")
@@ -207,14 +197,6 @@ import Testing
             environment: show.home.environment)
         #expect(result.exitCode == 1)
         #expect(result.error.contains("there is no /dev/fuse"), "\(result.error)")
-    }
-
-    @Test func aMistakeInTheConfigurationIsNamed() async throws {
-        let home = try PodfsHome()
-        try home.configure("[cache]\nlimt = \"1 GiB\"\n")
-        let result = try await home.run("daemon")
-        #expect(result.exitCode == 1)
-        #expect(result.error.contains("config.toml:2: unknown key \"cache.limt\"; did you mean \"cache.limit\"?"))
     }
 
     @Test func controlFromTheCommandLineAndFromTheFolderAgree() async throws {

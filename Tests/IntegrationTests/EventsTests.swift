@@ -105,10 +105,4 @@ struct EventsTests {
         let failed = try lines(kept.output).filter { $0.event == "failed" }
         #expect(!failed.isEmpty && failed.allSatisfy { $0.error?.contains("404") == true }, "\(kept.output)")
     }
-
-    @Test func onceNeedsSince() async throws {
-        let result = try await show.home.run("events", "--once")
-        #expect(result.exitCode == 64)
-        #expect(result.error.contains("--since"))
-    }
 }

@@ -72,7 +72,10 @@ import Testing
             Mistake(["subscribe"], 64, "missing expected argument", "see: podfs subscribe --help"),
             Mistake(["download", "Night Owls", "--latest", "x"], 64, "the value 'x' is invalid for '--latest"),
             Mistake(["download", "Night Owls", "--latest", "0"], 64, "--latest needs a number, 1 or more"),
+            Mistake(["status", "--watch", "--json"], 64, "podfs events --json"),
+            Mistake(["events", "--once"], 64, "--since"),
             // Addresses.
+            Mistake(["subscribe", url("/owls")], 1, "already subscribed as 'Night Owls'"),
             Mistake(["subscribe", "history of rome"], 64, "to find a show by its name: podfs search history of rome"),
             Mistake(["subscribe", file], 64, "is a file: podfs import reads lists of shows"),
             Mistake(["subscribe", "no-such-host.invalid/feed.xml"], 1, "https://no-such-host.invalid/feed.xml"),
@@ -86,7 +89,7 @@ import Testing
             Mistake(["subscribe", url("/noise.xml")], 1, "this is binary data, not a feed"),
             Mistake(["subscribe", url("/gone")], 1, "answered 410: the feed has ended"),
             Mistake(["inspect", url("/song.mp3")], 1, "this is an MP3 file, not a feed"),
-            Mistake(["search", "h", "--subscribe", "99"], 64, "found 2 shows: choose 1 or 2"),
+            Mistake(["search", "h", "--subscribe", "99"], 64, "no result 99: the search for 'h' found 2 shows"),
             Mistake(["search", "h", "--subscribe", "0"], 64, "--subscribe needs the number of a result, 1 or more"),
             // Names and paths.
             Mistake(["list", "night"], 1, "2 shows have this in their names: 'Night Owls', 'Night Trains'"),

@@ -56,15 +56,6 @@ struct ReplyTests {
         withExtendedLifetime(daemon) {}
     }
 
-    @Test func thePausesBetweenConnectionsGrow() {
-        var reconnection = Reconnection()
-        var pauses: [Duration] = []
-        while let pause = reconnection.next() { pauses.append(pause) }
-        #expect(pauses == [100, 200, 400, 800, 1_600, 3_200].map { .milliseconds($0) })
-        reconnection.succeeded()
-        #expect(reconnection.next() == .milliseconds(100))
-    }
-
     @Test func theStatusOfSynchronizationPreservesEveryCharacter() async throws {
         let error = "a\u{9B}31m\u{202E}b\u{7F}\n\u{2028}"
         let daemon = try daemon { _ in

@@ -1,3 +1,4 @@
+import Foundation
 import PodcastPages
 import PodcastProtocol
 import TestSupport
@@ -21,82 +22,59 @@ struct StatusScreenTests {
             rate: rate, error: error, started: 0)
     }
 
-    private func lines(_ width: Int, height: Int? = nil, colour: Bool = false, now: Double = 1) -> [String] {
-        StatusScreen(width: width, height: height, hasColour: colour).lines(board, now: now)
+    private func lines(_ width: Int, height: Int? = nil, colour: Bool = false, selected: TaskID? = nil) -> [String] {
+        StatusScreen(width: width, height: height, hasColour: colour, selected: selected, footer: "keys").lines(board)
     }
 
-    @Test func anEmptyScreenSaysThatNothingIsTransferred() {
-        #expect(lines(80) == ["no active tasks"])
-        #expect(lines(8) == ["no acti…"])
-    }
-
-    @Test func aWideTerminalHasOneLineForEachTask() {
-        board.replace(
-            with: [
-                task(2, "Show/Two.mp3", state: .queued, received: 0, expected: 8 << 20, rate: nil),
-                task(1, "Show/One.mp3"),
-            ], now: 0)
-        #expect(
-            lines(120) == [
-                "1 running, 1 queued",
-                "[#########.....................]  30.0%     12.0 MiB/40.0 MiB    2.0 MiB/s    14s",
-                "",
-                "running   [#######............]  37.5%     12.0 MiB/32.0 MiB    2.0 MiB/s    10s Show/One.mp3",
-                "queued    [...................]   0.0%           0 B/8.0 MiB            -      - Show/Two.mp3",
-            ])
-    }
-
-    @Test func aNarrowTerminalHasTwoLinesForEachTask() {
-        board.replace(with: [task(1, "Example Show/2026-11-20 Pilot.mp3")], now: 0)
-        #expect(
-            lines(80) == [
-                "1 running",
-                "[##########...................]  37.5%     12.0 MiB/32.0 MiB    2.0 MiB/s    10s",
-                "",
-                "Example Show/2026-11-20 Pilot.mp3",
-                "  running   [######...........]  37.5%     12.0 MiB/32.0 MiB    2.0 MiB/s    10s",
-            ])
-        #expect(lines(20) == ["1 running", "[####.......]  37.5%", "", "Example Sh…Pilot.mp3", "  [###......]  37.5%"])
-        #expect(lines(5) == ["1 ru…", "37.5%", "", "Ex…p3", "  37…"])
+    @Test func aTaskHasALineForItsPathAndOneForItsProgress() {
+        #expect(lines(80) == ["no active tasks"] && lines(8) == ["no acti…"])
+        board.replace(with: [
+            task(2, "Show/Two.mp3", state: .queued, received: 0, expected: 8 << 20, rate: nil), task(1, "Show/One.mp3"),
+        ])
+        let shown: [String] = lines(80).map { line in line.replacing(#/ +$/#, with: "") }
+        let expected: [String] = [
+            "1 running, 1 queued", "[####............]  30.0% 12.0 MiB/40.0 MiB   2.0 MiB/s  14s", "",
+            "Show/One.mp3", "  running   [######..........]  37.5% 12.0 MiB/32.0 MiB   2.0 MiB/s  10s",
+            "Show/Two.mp3", "  queued    [................]   0.0% 0 B/8.0 MiB         -          -",
+        ]
+        #expect(shown == expected)
+        #expect(lines(20)[3...4] == ["Show/One.mp3", "  running    37.5%"])
     }
 
     @Test func noLineIsWiderAndNoFrameIsHigherThanTheTerminal() {
         let hostile = "番組\u{1B}[2J/\u{9B}31m 👩‍👩‍👧‍👦 e\u{301}pisode \u{202E}3pm.mp3\nnext"
         let tasks = (1...30).map { (number: Int) -> TaskInfo in
-            task(
+            let error: String? = number % 4 == 3 ? "the server said \u{1B}]0;x\u{7}" : nil
+            return task(
                 TaskID(Int64(number)), hostile, state: TaskState.counted[number % 4],
-                expected: number % 3 == 0 ? nil : 32 << 20,
-                error: number % 4 == 3 ? "the server said \u{1B}]0;x\u{7}" : nil)
+                expected: number % 3 == 0 ? nil : 32 << 20, error: error)
         }
-        board.replace(with: tasks, now: 0)
-        for width in Array(1...30) + [59, 60, 79, 80, 109, 110, 200] {
+        board.replace(with: tasks)
+        for width in Array(1...30) + [59, 69, 70, 80, 200] {
             for height in [1, 2, 7, 100] {
                 let plain = lines(width, height: height)
                 #expect(plain.count <= height)
                 #expect(plain.allSatisfy { TextWidth.columns($0) <= width })
                 #expect(plain.allSatisfy { !$0.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x9B } })
-                let coloured = lines(width, height: height, colour: true)
-                #expect(coloured.map(PseudoTerminal.withoutSequences) == plain)
+                #expect(lines(width, height: height, colour: true).map(PseudoTerminal.withoutSequences) == plain)
             }
         }
-        #expect(lines(80, height: 10).last == "and 27 more")
+        #expect(lines(80, height: 11)[9] == "and 27 more")
     }
 
-    @Test(arguments: [
-        ([2, 2, 2], 0, 5, 0), ([2, 2, 2], 1, 5, 0), ([2, 2, 2], 2, 5, 1), ([2, 1, 2], 2, 5, 0), ([1, 2], 1, 1, 1),
-    ])
-    func theSelectedTaskIsShown(_ lineCounts: [Int], _ selected: Int, _ room: Int, _ first: Int) {
-        #expect(StatusScreen.firstShown(lineCounts, selected: selected, room: room) == first)
-    }
-
-    /// A time proportional to the square of the number of tasks would exceed the limit.
-    @Test(.timeLimit(.minutes(1))) func manyTasksNeedLinearTime() {
-        let lineCounts = Array(repeating: 2, count: 500_000)
-        #expect(StatusScreen.firstShown(lineCounts, selected: 499_999, room: 23) == 499_989)
+    @Test func theSelectedTaskIsVisibleAndTheFooterLast() {
+        board.replace(with: (1...20).map { task(TaskID(Int64($0)), "Show/Episode \($0).mp3") })
+        let shown = lines(80, height: 12, colour: true, selected: 9)
+        #expect(shown.count == 12 && shown.contains("\u{1B}[7mShow/Episode 9.mp3\u{1B}[0m"))
+        #expect(shown.last == "\u{1B}[2mkeys\u{1B}[0m")
+        // Without colors, a mark replaces the inverse video.
+        #expect(lines(80, height: 12, selected: 9).contains("> Show/Episode 9.mp3"))
+        // A small screen shows tasks instead of the help.
+        #expect(lines(80, height: 5, selected: 9).last?.hasSuffix("more") == true)
     }
 
     @Test func coloursDoNotChangeTheText() {
-        board.replace(with: [task(1, "Show/One.mp3", state: .failed, error: "gone")], now: 0)
+        board.replace(with: [task(1, "Show/One.mp3", state: .failed, error: "gone")])
         #expect(lines(80).last == "  failed: gone")
         #expect(lines(80, colour: true).last == "\u{1B}[31m  failed: gone\u{1B}[0m")
         #expect(lines(80, colour: true).first == "\u{1B}[1m1 failed\u{1B}[0m")
@@ -116,80 +94,38 @@ struct StatusScreenTests {
         return Event(sequence: 1, time: 0, body(report))
     }
 
-    @Test func eventsMoveTheBars() {
-        board.apply(event(Event.Body.state, state: .running, received: 10, rate: 10), now: 0)
-        #expect(lines(60).contains("Show/Seven.mp3") && lines(60).last?.contains(" 10.0%") == true)
-        board.apply(event(Event.Body.progress, state: .running, received: 60, rate: 20), now: 1)
-        #expect(lines(60).last?.contains(" 60.0%") == true && lines(60).last?.contains("2s") == true)
-        board.apply(event(Event.Body.completed, state: .cached, received: 100), now: 2)
-        #expect(lines(60) == ["no active tasks, 1 done"])
-        board.apply(event(Event.Body.failed, state: .failed, error: "the server answered 404"), now: 3)
-        #expect(lines(60).last == "  failed: the server answered 404")
-        board.apply(event(Event.Body.state, state: .remote), now: 4)
-        #expect(lines(60) == ["no active tasks, 1 done"])
+    @Test func eventsMoveTheBarsAndEndedTransfersAreListed() {
+        var board = board
+        func lines() -> [String] { StatusScreen(width: 60, hasColour: false).lines(board) }
+        board.apply(event(Event.Body.state, state: .running, received: 10, rate: 10))
+        #expect(lines().contains("Show/Seven.mp3") && lines().last?.contains(" 10.0%") == true)
+        board.apply(event(Event.Body.progress, state: .running, received: 60, rate: 20))
+        #expect(lines().last?.contains(" 60.0%") == true && lines().last?.contains("2s") == true)
+        board.apply(event(Event.Body.completed, state: .cached, received: 100))
+        #expect(lines() == ["no active tasks, 1 done", "", "done   Show/Seven.mp3  100 B"])
+        board.apply(event(Event.Body.failed, state: .failed, error: "the server answered 404"))
+        #expect(lines().contains("  failed: the server answered 404"))
+        #expect(lines().contains("failed Show/Seven.mp3  the server answered 404"))
+        board.apply(event(Event.Body.state, state: .remote))
+        #expect(lines().first == "no active tasks, 1 done")
     }
 
-    @Test func anOutdatedRateIsNotShown() {
-        board.apply(event(Event.Body.progress, state: .running, received: 60, rate: 20), now: 1)
-        #expect(board.tasks(now: 5).first?.rate == 20)
-        #expect(board.tasks(now: 7).first?.rate == nil)
-        #expect(board.total(now: 7)?.task.eta == nil)
-    }
-
-    @Test func theTotalIncludesCompletedButNotSuspendedTasks() {
-        board.apply(event(Event.Body.completed, state: .cached, received: 100), now: 0)
-        board.replace(
-            with: [
-                task(1, "a", received: 50, expected: 100, rate: 10), task(2, "b", received: 0, expected: 200),
-                task(3, "c", state: .suspended, received: 7, expected: 900),
-            ], now: 0)
-        let total = board.total(now: 0)?.task
-        #expect(total?.received == 150 && total?.expected == 400)
-        #expect(total?.rate == 10 + Double(2 << 20))
-        board.replace(with: [task(3, "c", state: .suspended)], now: 0)
-        #expect(board.total(now: 0) == nil)
-    }
-
-    @Test func theTotalDoesNotIncludeCompletedUploads() {
-        var report = TaskInfo(id: 9, state: .completed)
-        report.kind = .upload
-        report.received = 1_000
-        board.apply(Event(sequence: 1, time: 0, .completed(report)), now: 0)
-        board.replace(
-            with: [
-                task(1, "a", received: 50, expected: 100),
-                task(2, "b", state: .queued, received: 0, expected: nil, rate: nil),
-            ], now: 0)
-        #expect(board.done == 1)
-        let total = board.total(now: 0)?.task
-        #expect(total?.received == 50 && total?.expected == 200)
-    }
-
-    @Test func aTaskWithoutASizeCountsWithTheAverageSize() {
-        board.replace(
-            with: [
-                task(1, "a", received: 10 << 20, expected: 20 << 20),
-                task(2, "b", state: .queued, received: 0, expected: nil, rate: nil),
-            ], now: 0)
-        #expect(board.total(now: 0)?.task.expected == 40 << 20 && board.total(now: 0)?.isEstimate == true)
-        #expect(lines(80)[1].contains(" 25.0%    10.0 MiB/~40.0 MiB "))
-        board.replace(with: [task(2, "b", state: .queued, received: 0, expected: nil, rate: nil)], now: 0)
-        #expect(board.total(now: 0)?.task.expected == nil)
-    }
-
-    @Test func framesAreDrawnFiveTimesASecondAtMost() {
-        var pace = FramePace()
-        var answers = [pace.requestFrame(at: 10, now: 10), pace.requestFrame(at: 10, now: 10)]
-        #expect(answers == [0, nil])
-        var due = [pace.recordIfDue(now: 10), pace.recordIfDue(now: 10.1)]
-        #expect(due == [true, false])
-        answers = [pace.requestFrame(at: 10.0625, now: 10.0625), pace.requestFrame(at: 11, now: 10.1)]
-        #expect(answers == [10 + FramePace.interval - 10.0625, nil])
-        due = [pace.recordIfDue(now: 10.1), pace.recordIfDue(now: 10.21)]
-        #expect(due == [false, true])
-        // A request for an earlier frame replaces the request for a later one.
-        answers = [pace.requestFrame(at: 12, now: 11), pace.requestFrame(at: 11.5, now: 11)]
-        #expect(answers == [1, 0.5])
+    @Test func theTotalIncludesCompletedDownloadsButNeitherUploadsNorSuspendedOnes() {
+        var board = board
+        board.apply(event(Event.Body.completed, state: .cached, received: 100))
+        var upload = TaskInfo(id: 9, state: .completed)
+        (upload.kind, upload.received) = (.upload, 1_000)
+        board.apply(Event(sequence: 1, time: 0, .completed(upload)))
+        var estimated = task(2, "b", state: .queued, received: 0, expected: nil, rate: nil)
+        estimated.estimate = 200
+        let suspended = task(3, "c", state: .suspended, received: 7, expected: 900)
+        board.replace(with: [task(1, "a", received: 50, expected: 100, rate: 10), estimated, suspended])
+        #expect(board.total?.received == 150 && board.total?.expected == 400 && board.total?.rate == 10)
+        estimated.estimate = nil
+        board.replace(with: [estimated])
+        #expect(board.total?.received == 100 && board.total?.expected == nil)
+        board.replace(with: [suspended])
+        #expect(board.total == nil && board.done == 2)
     }
 
     @Test func withoutAScreenChangesArePrintedAsLines() {
@@ -233,21 +169,54 @@ struct StatusScreenTests {
         #expect(line(.cancelled, received: 40)?.hasPrefix("cancelled ") == true)
     }
 
-    @Test func theEnvironmentDecidesWhatIsDrawn() {
-        func traits(_ environment: [String: String], isTerminal: Bool = true) -> TerminalTraits {
-            TerminalTraits(isTerminal: isTerminal, width: 0, height: 0, environment: environment)
-        }
-        let usual = traits(["TERM": "xterm"])
-        #expect(usual.isScreen && usual.hasColour && usual.width == 80 && usual.height == 24)
-        #expect(!traits(["TERM": "dumb"]).isScreen && !traits([:]).isScreen)
-        #expect(!traits(["TERM": "xterm"], isTerminal: false).isScreen)
-        #expect(!traits(["TERM": "xterm", "NO_COLOR": "1"]).hasColour)
-        #expect(traits(["TERM": "xterm", "NO_COLOR": "1"]).isScreen)
-        #expect(traits(["TERM": "xterm", "NO_COLOR": ""]).hasColour)
-        #expect(traits(["TERM": "xterm", "COLUMNS": "33", "LINES": "x"]).width == 33)
+    @Test func theEnvironmentHasTheSizeThatTheTerminalDoesNotReport() {
+        let usual = TerminalTraits(descriptor: -1, environment: ["TERM": "xterm", "LINES": "x"])
+        #expect(!usual.isScreen && !usual.hasColour && usual.width == 80 && usual.height == 24)
+        #expect(TerminalTraits(descriptor: -1, environment: ["COLUMNS": "33"]).width == 33)
     }
 
     @Test func controlCharactersAreEscapedInJSON() {
         #expect(JSONText.escaped("{\"a\": \"x\u{9B}31m\u{202E}日\"}\n") == "{\"a\": \"x\\u009B31m\\u202E日\"}\n")
+    }
+
+    // MARK: Keys
+
+    @Test(arguments: [
+        ("q", [WatchKey.quit]), ("jk", [.down, .up]), ("\u{1B}[A\u{1B}[B", [.up, .down]), ("\u{1B}OB", [.down]),
+        ("\u{1B}[1;5A", [.up]), ("src", [.act(.suspend), .act(.resume), .act(.cancel)]), ("o\r", [.open, .open]),
+        ("\u{1B}", []),
+        ("xyz \u{7F}", []), ("\u{1B}[200~q", [.quit]), ("\u{1B}[", []),
+    ]) func bytesAreKeys(text: String, keys: [WatchKey]) {
+        #expect(WatchKey.keys(in: text) == keys)
+    }
+
+    @Test func keysActOnNoOtherTaskIfTheSelectedOneHasEnded() {
+        var selection = TaskSelection()
+        func press(_ key: WatchKey, tasks: [TaskID]) -> TaskID? {
+            let mayAct = selection.apply(key, to: tasks)
+            return mayAct ? selection.task : nil
+        }
+        // The first key selects the first task.
+        #expect(press(.act(.suspend), tasks: [1, 2, 3]) == 1)
+        #expect(press(.down, tasks: [1, 2, 3]) == 2)
+        for key in [WatchKey.act(.suspend), .act(.resume), .act(.cancel), .open] {
+            #expect(press(key, tasks: [1, 3]) == nil, "\(key)")
+        }
+        #expect(press(.down, tasks: [1, 3]) == 1)
+        #expect(press(.act(.cancel), tasks: [1, 3]) == 1)
+    }
+
+    /// Of a shared daemon's fetches, only those of the command's shows count, and each show once.
+    @Test func onlyTheShowsOfTheCommandCount() {
+        let progress = FetchProgress(ProgressLine(), shows: ["One", "Two"])
+        for (path, state, count) in [
+            ("Three", TaskState.remote, 0), ("https://e.example/feed.xml", .remote, 0), ("One", .running, 0),
+            ("One", .remote, 1), ("One", .remote, 1), ("Two", .remote, 2),
+        ] {
+            var report = TaskInfo(id: 1, state: state)
+            (report.kind, report.path) = (.refresh, path)
+            progress.apply(Event(sequence: 1, time: 100, .state(report)))
+            #expect(progress.count == count, "\(path)")
+        }
     }
 }

@@ -168,28 +168,6 @@ import Transfers
         gate.open()
     }
 
-    @Test func aDownloadThatEndsRightAfterTheListIsNotListedAsRunning() async throws {
-        let home = try PodfsHome()
-        let daemon = try FrameServer.daemon(of: home) { peer, command, frame in
-            guard case .tasks? = command else { return peer.answer(frame, .done) }
-            let task = TaskInfo(
-                id: 1, kind: .download, path: "Show/Episode.mp3", episode: nil, state: .running, received: 0,
-                expected: 2_048, rate: nil, error: nil, started: 0)
-            var report = TaskInfo(id: 1, state: .cached)
-            (report.path, report.received, report.expected) = ("Show/Episode.mp3", 2_048, 2_048)
-            peer.answer(frame, .tasks([task]))
-            peer.send(Event(sequence: 1, time: 0, .completed(report)))
-        }
-        let watch = try home.start("status", "--watch")
-        try await watch.waitForOutput("1 running")
-        try await watch.waitForOutput("100.0% 2.0 KiB/2.0 KiB")
-        let list = try #require(watch.output.range(of: "1 running"))
-        let completion = try #require(watch.output.range(of: "100.0% 2.0 KiB/2.0 KiB"))
-        #expect(list.lowerBound < completion.lowerBound, "\(watch.output)")
-        withExtendedLifetime(daemon) {}
-        watch.kill()
-    }
-
     @Test func theReasonWhyTheDaemonDoesNotListItsTasksIsPrinted() async throws {
         let home = try PodfsHome()
         let daemon = try FrameServer.daemon(of: home) { peer, command, frame in
@@ -199,11 +177,6 @@ import Transfers
         let failed = try await home.run("status", "--watch")
         #expect(failed.exitCode == 1 && failed.error == "podfs: the list is out of order\n", "\(failed.error)")
         withExtendedLifetime(daemon) {}
-    }
-
-    @Test func watchingAndJSONExcludeEachOther() async throws {
-        let result = try await show.home.run("status", "--watch", "--json")
-        #expect(result.exitCode == 64 && result.error.contains("podfs events --json"), "\(result.error)")
     }
 
     // MARK: Long commands

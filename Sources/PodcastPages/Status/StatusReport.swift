@@ -156,23 +156,23 @@ extension StatusReport.Task {
         return .object(members)
     }
 
-    /// One line: state, bar, percent, received and total size, rate, remaining time, path; then the error.
-    package var line: String {
-        var columns = [
-            info.state.rawValue.padded(9), ProgressBar.text(shownProgress, width: 20),
-            ProgressBar.percent(shownProgress),
+    /// Bar, percent, received and total size, rate and remaining time, each padded to the same width for all tasks.
+    package func columns(bar width: Int) -> [String] {
+        [
+            ProgressBar.text(shownProgress, width: width), ProgressBar.percent(shownProgress),
+            "\(ByteText.size(info.received))/\(sizeText)".padded(19), (info.rate.map(ByteText.rate) ?? "-").padded(10),
+            (eta.map(TimeText.duration) ?? "-").padded(8),
         ]
-        columns.append("\(ByteText.size(info.received))/\(sizeText)".padded(19))
-        columns.append((info.rate.map(ByteText.rate) ?? "-").padded(10))
-        columns.append((eta.map(TimeText.duration) ?? "-").padded(8))
-        // Names are untrusted: they must neither control the terminal nor break the line.
-        // An upload has no path: commands refer to it by its number.
-        columns.append((info.kind == .upload ? "upload:\(info.id) " : "") + PlainText.oneLine(info.path))
-        var line = columns.joined(separator: " ")
-        if let reason { line += ": " + reason }
-        return line
     }
 
+    /// One line: state, bar, percent, received and total size, rate, remaining time, path; then the error.
+    package var line: String {
+        // Names are untrusted: they must neither control the terminal nor break the line.
+        // An upload has no path: commands refer to it by its number.
+        let path = (info.kind == .upload ? "upload:\(info.id) " : "") + PlainText.oneLine(info.path)
+        let line = ([info.state.rawValue.padded(9)] + columns(bar: 20) + [path]).joined(separator: " ")
+        return line + (reason.map { ": " + $0 } ?? "")
+    }
 }
 
 /// A bar of `#` and `.`, which looks the same in every font and on every terminal.

@@ -189,3 +189,11 @@ struct PathResolver {
         return count >= 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
     }
 }
+
+extension Library {
+    /// Returns the path of an episode, `SHOW/EPISODE`; `nil` if it was removed.
+    func path(of id: EpisodeID) throws -> String? {
+        guard let entry = try entry(id: id), let show = try folder(id: entry.podcast) else { return nil }
+        return "\(show.name)/\(entry.name)"
+    }
+}

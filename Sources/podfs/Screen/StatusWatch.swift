@@ -1,10 +1,10 @@
 import Dispatch
+import Foundation
 import Glibc
 import Platform
 import PodcastFilesystem
 import PodcastPages
 import PodcastProtocol
-import Synchronization
 import Transfers
 
 /// `podfs status --watch`: displays the daemon's tasks until it is interrupted or `q` is typed. Ending the display does
@@ -12,18 +12,17 @@ import Transfers
 struct StatusWatch {
     let installation: Installation
 
-    /// An input of the loop in `run`.
+    /// An input of the loop in `draw`.
     private enum Input: Sendable {
         /// The daemon has sent the list of its tasks, and sends an event for each later change.
         case connected(DaemonConnection, [TaskInfo])
         case event(Event)
-        /// The daemon has exited, or could not be reached.
-        case lost(any Error)
+        case failed(any Error)
         case signal(Int32)
         case keys([WatchKey])
         /// The result of a key, for the footer.
         case message(String)
-        /// A scheduled frame is due.
+        /// It is time for the next frame.
         case frame
     }
 
@@ -31,108 +30,113 @@ struct StatusWatch {
     ///
     /// - Throws: If no daemon can be reached.
     func run() async throws {
+        if TerminalTraits(descriptor: 1).isScreen { return try await draw() }
+        var log = StatusLog()
+        try await installation.follow(
+            begin: { daemon -> Void? in
+                let report = StatusReport(try await daemon.perform(.tasks, \.tasks))
+                Terminal.print(String(report.text.dropLast()))
+                log.record(report.tasks)
+                return nil
+            },
+            next: { event, _ in
+                if let line = log.line(for: event) { Terminal.print(line) }
+                return nil
+            })
+    }
+
+    private func draw() async throws {
         let (inputs, inbox) = AsyncStream<Input>.makeStream()
-        let traits = TerminalTraits(descriptor: 1)
-        // Output as lines needs no cleanup after a signal.
-        let numbers = traits.isScreen ? [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH] : []
-        let sources = numbers.map { number in
+        let sources = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH].map { number in
             signalSource(number) { inbox.yield(.signal(number)) }
         }
-        let keyboard = traits.isScreen && isatty(0) == 1 ? Self.keyboard { inbox.yield(.keys($0)) } : nil
+        let keyboard = isatty(0) == 1 ? Self.keyboard { inbox.yield(.keys($0)) } : nil
+        // Tasks of their own: starting a daemon takes time, and the loop must still handle Ctrl-C.
+        let follower = Task(executorPreference: WorkerPool.shared) {
+            do {
+                try await installation.follow(
+                    begin: { daemon -> Void? in
+                        inbox.yield(.connected(daemon, try await daemon.perform(.tasks, \.tasks)))
+                        return nil
+                    },
+                    next: { event, _ in
+                        inbox.yield(.event(event))
+                        return nil
+                    })
+            } catch {
+                inbox.yield(.failed(error))
+            }
+        }
+        let clock = Task(executorPreference: WorkerPool.shared) {
+            while !Task.isCancelled {
+                inbox.yield(.frame)
+                await Timers.sleep(for: ProgressLine.interval)
+            }
+        }
         defer {
             for source in sources { source.cancel() }
             keyboard?.cancel()
+            follower.cancel()
+            clock.cancel()
         }
-        var screen = traits.isScreen ? ScreenOutput(traits, hasKeys: keyboard != nil) : nil
-        // The output as consecutive lines, without a screen.
-        var log = StatusLog()
-        connect(inbox, after: .zero)
+        var board = TaskBoard()
+        var selection = TaskSelection()
         var connection: DaemonConnection?
-        var reconnection = Reconnection()
+        var message: String?
+        // The alternate screen, and the lines on it; `nil` until the first frame, and while the command is stopped.
+        var screen: FullScreen?
+        var drawn: [String] = []
+        func frame(isWhole: Bool = false) -> [String] {
+            let traits = TerminalTraits(descriptor: 1)
+            var frame = StatusScreen(
+                width: traits.width, height: isWhole ? nil : traits.height, hasColour: traits.hasColour)
+            if keyboard != nil, !isWhole {
+                frame.selected = selection.task
+                let help = TextWidth.columns(WatchKey.help) <= traits.width ? WatchKey.help : WatchKey.shortHelp
+                frame.footer = message ?? help
+            }
+            return frame.lines(board)
+        }
+        /// Restores the previous screen, and prints all tasks on it, including those that did not fit.
+        func close() {
+            guard let shown = screen else { return }
+            shown.restore()
+            screen = nil
+            for line in frame(isWhole: true) { Terminal.write(line + "\n") }
+        }
+        defer { close() }
         for await input in inputs {
-            var wanted: Double?
             switch input {
             case .connected(let made, let tasks):
                 connection = made
-                wanted = screen?.replace(with: tasks)
-                if screen == nil {
-                    let report = StatusReport(tasks)
-                    Terminal.print(String(report.text.dropLast()))
-                    log.record(report.tasks)
-                }
-            case .event(let event):
-                // An event shows that the daemon works.
-                reconnection.succeeded()
-                wanted = screen?.apply(event)
-                if screen == nil, let line = log.line(for: event) { Terminal.print(line) }
-            case .lost(let error):
-                guard connection != nil, let pause = reconnection.next() else {
-                    screen?.close()
-                    throw error
-                }
-                connect(inbox, after: pause)
-            case .signal(SIGWINCH): wanted = screen?.resize()
+                board.replace(with: tasks)
+            case .event(let event): board.apply(event)
+            case .failed(let error): throw error
+            case .signal(SIGWINCH): drawn = []
             case .signal(SIGTSTP):
-                screen?.close()
+                close()
                 kill(getpid(), SIGSTOP)
-                wanted = screen?.resize()
             case .signal(let number):
-                screen?.close()
-                connection?.close()
+                close()
                 Self.exit(by: number)
             case .keys(let keys):
                 for key in keys {
-                    if key == .quit {
-                        screen?.close()
-                        connection?.close()
-                        return
-                    }
-                    wanted = screen?.press(key) ?? wanted
-                    guard let task = screen?.selected, let connection else { continue }
-                    let actions = WatchActions(installation: installation, connection: connection)
+                    if key == .quit { return }
+                    let mayAct = selection.apply(key, to: board.tasks.map(\.id))
+                    message = mayAct ? nil : "the selected task has ended; select another one"
+                    guard let task = selection.task.flatMap(board.info), let connection else { continue }
                     Task(executorPreference: WorkerPool.shared) {
-                        if let answer = await actions.perform(key, on: task) { inbox.yield(.message(answer)) }
+                        if let answer = await key.perform(on: task, connection) { inbox.yield(.message(answer)) }
                     }
                 }
-            case .message(let text): wanted = screen?.show(text)
-            case .frame: wanted = screen?.draw()
-            }
-            if let wanted { Timers.after(.seconds(wanted)) { inbox.yield(.frame) } }
-        }
-    }
-
-    /// Connects in a task of its own: starting a daemon takes time, and the loop must still handle Ctrl-C.
-    private func connect(_ inbox: AsyncStream<Input>.Continuation, after pause: Duration) {
-        Task(executorPreference: WorkerPool.shared) {
-            await Timers.sleep(for: pause)
-            // The error for which this process closes the connection.
-            let failure = Mutex<(any Error)?>(nil)
-            let connection: DaemonConnection
-            do {
-                connection = try installation.daemon(
-                    onEvent: { inbox.yield(.event($0)) },
-                    onClose: { inbox.yield(.lost(failure.withLock { $0 } ?? ClientError.disconnected)) })
-            } catch {
-                inbox.yield(.lost(error))
-                return
-            }
-            let fail: @Sendable (any Error) -> Void = { error in
-                failure.withLock { $0 = $0 ?? error }
-                // `onClose` reports the error.
-                connection.close()
-            }
-            // The replies are handled on the thread that delivers the events. If another thread handled them, an event
-            // could be applied before the list of tasks, although the daemon has sent it after the list.
-            connection.send(.watch) { result in
-                if case .failure(let error) = result { fail(error) }
-            }
-            connection.send(.tasks) { result in
-                switch result {
-                case .success(.tasks(let tasks)): inbox.yield(.connected(connection, tasks))
-                case .success:
-                    fail(ClientError.unexpectedReply)
-                case .failure(let error): fail(error)
-                }
+            case .message(let text): message = text
+            case .frame:
+                let lines = frame()
+                guard connection != nil, screen == nil || lines != drawn else { continue }
+                drawn = lines
+                let shown = screen ?? FullScreen()
+                screen = shown
+                shown.draw(lines)
             }
         }
     }
@@ -145,7 +149,7 @@ struct StatusWatch {
             let count = read(0, &bytes, bytes.count)
             // The end of the input: the terminal was closed.
             if count == 0 { action([.quit]) }
-            if count > 0 { action(WatchKey.keys(in: Array(bytes.prefix(count)))) }
+            if count > 0 { action(WatchKey.keys(in: String(decoding: bytes.prefix(count), as: UTF8.self))) }
         }
         source.resume()
         return source
@@ -166,97 +170,93 @@ struct StatusWatch {
     }
 }
 
-/// The output on the whole screen. Its methods return the number of seconds after which to call `draw`; `nil` if no
-/// call is needed.
-private struct ScreenOutput {
-    private let board = TaskBoard()
-    private var pace = FramePace()
-    private var traits: TerminalTraits
-    /// The alternate screen; `nil` until the first frame, and after `close`.
-    private var screen: FullScreen?
+/// A key of `podfs status --watch`.
+enum WatchKey: Hashable, Sendable {
+    case up, down, open, quit
+    case act(TaskAction)
 
-    private let hasKeys: Bool
-    private var selection = TaskSelection()
-    /// The result of the last key.
-    private var message: String?
-
-    /// - Parameter hasKeys: Whether keys can be typed.
-    init(_ traits: TerminalTraits, hasKeys: Bool) {
-        self.traits = traits
-        self.hasKeys = hasKeys
+    /// Parses terminal input into keys. Arrow keys are sent as `ESC [ A` or, in application mode, as `ESC O A`
+    /// (ECMA-48, 8.3.22; DEC VT100). Alt with a letter counts as the letter. Other keys are ignored.
+    static func keys(in text: String) -> [WatchKey] {
+        let arrows: [Substring: String] = ["A": "k", "B": "j"]
+        return text.replacing(/\e(?:\[[0-?]*|O)([@-~])/) { arrows[$0.1] ?? "" }.compactMap { letters[$0] }
     }
 
-    private var now: Double { ContinuousClock.now.seconds }
+    private static let letters: [Character: WatchKey] = [
+        "q": .quit, "Q": .quit, "k": .up, "j": .down, "s": .act(.suspend), "r": .act(.resume), "c": .act(.cancel),
+        "o": .open, "\r": .open, "\n": .open,
+    ]
 
-    private mutating func requestFrame() -> Double? { pace.requestFrame(at: now, now: now) }
+    /// The line that explains the keys, and a shorter one.
+    static let help = "↑↓ select   s suspend   r resume   c cancel   o open   q quit"
+    static let shortHelp = "s r c o  q quit"
 
-    /// - Parameter isWhole: Whether to return all lines, without footer and selection.
-    private func lines(isWhole: Bool = false) -> [String] {
-        var screen = StatusScreen(
-            width: traits.width, height: isWhole ? nil : traits.height, hasColour: traits.hasColour)
-        screen.listsEnded = true
-        if hasKeys, !isWhole {
-            screen.selected = selection.task
-            let help = TextWidth.columns(WatchKey.help) <= traits.width ? WatchKey.help : WatchKey.shortHelp
-            screen.footer = message ?? help
+    /// Performs the action of the key on a task, and returns the line to show; `nil` for an arrow key or `q`.
+    func perform(on task: TaskInfo, _ daemon: DaemonConnection) async -> String? {
+        switch (self, task.kind, task.episode) {
+        case (.up, _, _), (.down, _, _), (.quit, _, _): nil
+        case (.open, _, _): Self.open(task)
+        case (.act(let action), .download, let episode?):
+            await Self.act(action, .act(action, episodes: [episode]), task, daemon)
+        case (.act(let action), .upload, _): await Self.act(action, .actOnUploads(action, ids: [task.id]), task, daemon)
+        case (.act, let kind, _): "\(task.path): a \(kind.rawValue) cannot be suspended, resumed or cancelled"
         }
-        return screen.lines(board, now: now)
     }
 
-    /// The task to which keys apply; `nil` if none is selected or the selected one has ended.
-    var selected: TaskInfo? { selection.task.flatMap(board.info(of:)) }
-
-    /// Applies a key to the selection. Shows a message if the key must not act because the selected task has ended.
-    mutating func press(_ key: WatchKey) -> Double? {
-        let mayAct = selection.apply(key, to: board.tasks(now: now).map(\.id))
-        message = mayAct ? nil : "the selected task has ended; select another one"
-        return requestFrame()
+    private static func act(
+        _ action: TaskAction, _ command: Command, _ task: TaskInfo, _ daemon: DaemonConnection
+    ) async -> String {
+        do {
+            let (count, problems) = try await daemon.perform(command, \.acted)
+            return problems.first ?? (count > 0 ? "\(action.participle) \(task.path)" : "nothing to \(action.rawValue)")
+        } catch {
+            return CommandError(error).description
+        }
     }
 
-    /// Shows the result of a key until the next key.
-    mutating func show(_ message: String) -> Double? {
-        self.message = message
-        return requestFrame()
-    }
-
-    mutating func replace(with tasks: [TaskInfo]) -> Double? {
-        board.replace(with: tasks, now: now)
-        return requestFrame()
-    }
-
-    mutating func apply(_ event: Event) -> Double? {
-        board.apply(event, now: now)
-        return requestFrame()
-    }
-
-    /// Draws on a resized terminal, or again after `close`.
-    mutating func resize() -> Double? {
-        traits = TerminalTraits(descriptor: 1)
-        return requestFrame()
-    }
-
-    mutating func draw() -> Double? {
-        guard pace.recordIfDue(now: now) else { return nil }
-        let screen = self.screen ?? FullScreen(descriptor: 1)
-        self.screen = screen
-        screen.draw(lines())
-        // Rates expire without an event, so redraw after a second.
-        guard board.tasks(now: now).contains(where: { $0.rate != nil }) else { return nil }
-        return pace.requestFrame(at: now + 1, now: now)
-    }
-
-    /// Restores the previous screen, and prints all tasks on it, including those that did not fit into the last frame.
-    mutating func close() {
-        guard let screen else { return }
-        screen.restore()
-        self.screen = nil
-        for line in lines(isWhole: true) { Terminal.write(line + "\n", to: 1) }
+    /// Opens the episode's file with the desktop's default program, in the first mount that contains the file.
+    private static func open(_ task: TaskInfo) -> String {
+        guard task.kind == .download else { return "\(task.path): there is no file to open" }
+        // A mount that hangs would block access(2).
+        let folder = MountEntry.own().first { mount in
+            guard case .process = mount.answer() else { return false }
+            return access("\(mount.path)/\(task.path)", F_OK) == 0
+        }
+        guard let folder else { return "not mounted: podfs mount DIR" }
+        var spawner = ProcessSpawner(
+            "xdg-open", ["xdg-open", "\(folder.path)/\(task.path)"], environment: ProcessInfo.processInfo.environment)
+        spawner.standardError = .file("/dev/null")
+        spawner.startsSession = true
+        do {
+            reapInBackground(try spawner.start())
+            return "opened \(task.path)"
+        } catch {
+            return "xdg-open cannot be started: \(error)"
+        }
     }
 }
 
-extension ContinuousClock.Instant {
-    private static let origin = ContinuousClock.now
+/// The selection of a task by the keys of `podfs status --watch`.
+struct TaskSelection {
+    /// The selected task, which may have ended; `nil` until the first key.
+    private(set) var task: TaskID?
 
-    /// The seconds since the first use of this property in the process.
-    var seconds: Double { Self.origin.duration(to: self) / .seconds(1) }
+    /// Applies a key: an arrow moves the selection; another key except `quit` selects the first task if none was
+    /// selected before.
+    ///
+    /// - Parameter tasks: The tasks that have not ended, in the order of the screen.
+    /// - Returns: Whether the key may act. It must not if the selected task has ended: the key was meant for that task,
+    ///   not for one that has moved to its place.
+    mutating func apply(_ key: WatchKey, to tasks: [TaskID]) -> Bool {
+        let index = task.flatMap { tasks.firstIndex(of: $0) }
+        switch key {
+        case .down: task = index.map { tasks[min($0 + 1, tasks.count - 1)] } ?? tasks.first
+        case .up: task = index.map { tasks[max($0 - 1, 0)] } ?? tasks.last
+        case .act, .open:
+            if task != nil { return index != nil }
+            task = tasks.first
+        case .quit: break
+        }
+        return true
+    }
 }

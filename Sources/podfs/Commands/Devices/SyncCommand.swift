@@ -1,9 +1,9 @@
 import ArgumentParser
+import Glibc
 import PodcastFeed
 import PodcastPages
 import PodcastProtocol
 import PodcastService
-import Synchronization
 import Transfers
 
 struct SyncCommand: AsyncParsableCommand {
@@ -40,10 +40,20 @@ struct SyncNowCommand: PodfsCommand {
     var now = false
 
     func perform() async throws {
-        let progress = SyncProgress()
-        let daemon = try Installation().daemon(onEvent: progress.apply)
+        let line = ProgressLine()
+        let daemon = try Installation().daemon(onEvent: FetchProgress(line).apply)
         defer { daemon.close() }
-        try await progress.sync(daemon, despiteHold: now)
+        try await Self.run(daemon, line, despiteHold: now)
+    }
+
+    /// Synchronizes, showing the progress of it, and prints the result.
+    static func run(_ daemon: DaemonConnection, _ line: ProgressLine, despiteHold: Bool) async throws {
+        defer { line.finish() }
+        if line.isShown { _ = try await daemon.perform(.watch) }
+        line.show("contacting the server")
+        let status = try await daemon.perform(.syncNow(despiteHold: despiteHold), \.sync)
+        line.finish()
+        Terminal.print(SyncStatusCommand.summary(status))
     }
 }
 
@@ -84,26 +94,49 @@ struct SyncLoginCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        let progress = SyncProgress()
-        let daemon = try installation.daemon(onEvent: progress.apply)
+        let line = ProgressLine()
+        let daemon = try installation.daemon(onEvent: FetchProgress(line).apply)
         defer { daemon.close() }
         var request = SyncLoginRequest(
             url: url, user: user, password: "", device: device, kind: kind, allowsHTTP: allowHTTP)
         if passwordStdin {
-            request.password = try PasswordPrompt.fromStandardInput()
+            request.password = try Self.passwordOnStandardInput()
         } else if let found = Netrc().entry(forAddress: url, user: user) {
             request.user = found.login
             request.password = found.password
         } else {
-            if request.user == nil, Netrc.user(inAddress: url) == nil {
-                request.user = try PasswordPrompt.ask("User: ")
+            guard let user = user ?? Netrc.user(inAddress: url) else {
+                throw CommandError(.usage, "whose account is it? Give --user NAME")
             }
-            let shown = request.user ?? Netrc.user(inAddress: url) ?? ""
-            request.password = try PasswordPrompt.ask("Password of \(shown): ", hidden: true)
+            request.password = try Self.ask("Password of \(user): ")
         }
         let status = try await daemon.perform(.syncLogin(request), \.sync)
         Terminal.print("logged in to \(status.server ?? url) as \(status.user ?? ""), device \(status.device ?? "")")
-        try await progress.sync(daemon, despiteHold: true)
+        try await SyncNowCommand.run(daemon, line, despiteHold: true)
+    }
+
+    /// Reads the password from the first line of standard input.
+    private static func passwordOnStandardInput() throws -> String {
+        guard let line = readLine(), !line.isEmpty else {
+            throw CommandError(.usage, "--password-stdin: there is no password on standard input")
+        }
+        guard line.utf8.count <= 4_096 else { throw CommandError(.usage, "the input is longer than 4096 bytes") }
+        return line
+    }
+
+    /// Reads the password from the terminal, which does not show it. See getpass(3).
+    private static func ask(_ question: String) throws -> String {
+        // Without a terminal, getpass would read standard input.
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else {
+            throw CommandError(
+                .usage, "there is no terminal to ask on: give the password with --password-stdin or in ~/.netrc")
+        }
+        close(terminal)
+        guard let answer = getpass(question).map({ String(cString: $0) }), !answer.isEmpty else {
+            throw CommandError(.usage, "the input is empty")
+        }
+        return answer
     }
 }
 
@@ -137,15 +170,9 @@ struct SyncStatusCommand: PodfsCommand {
 
     /// Returns a line with the number of unsent changes, and the number of positions for unknown episodes.
     static func summary(_ status: SyncStatus) -> String {
-        let waiting = status.waitingSubscriptions + status.waitingActions
-        let unsent = ReportText.count(waiting, "change") + (waiting == 1 ? " is" : " are")
-        let parked =
-            switch status.parkedActions {
-            case 0: ""
-            case 1: "; 1 position is for an unknown episode"
-            case let count: "; \(count) positions are for unknown episodes"
-            }
-        return (waiting == 0 ? "all changes are sent" : "\(unsent) not sent yet") + parked
+        let (waiting, parked) = (status.waitingSubscriptions + status.waitingActions, status.parkedActions)
+        let unsent = waiting == 0 ? "all changes are sent" : "\(ReportText.are(waiting, "change")) not sent yet"
+        return unsent + (parked == 0 ? "" : "; \(ReportText.are(parked, "position")) for unknown episodes")
     }
 
     static func document(_ status: SyncStatus) -> OrderedJSON {
@@ -173,38 +200,5 @@ struct SyncLogoutCommand: PodfsCommand {
     func perform() async throws {
         try await Installation().perform(.syncLogout) { _ in () }
         Terminal.print("logged out")
-    }
-}
-
-/// The progress of a synchronization on standard error, if that is a terminal: the number of shows added, changed and
-/// removed, and the name of the last one or the address of the feed that is being fetched.
-final class SyncProgress: Sendable {
-    private let line = ProgressLine()
-    /// The shows that a `show` event has reported as added, changed or removed. The events of an added show's fetch are
-    /// not counted.
-    private let changed = Mutex<Set<ShowID>>([])
-
-    /// The number of shows added, changed and removed so far.
-    var count: Int { changed.withLock { $0.count } }
-
-    /// Synchronizes, showing the progress of it, and prints the result.
-    func sync(_ daemon: DaemonConnection, despiteHold: Bool) async throws {
-        defer { line.finish() }
-        if line.isShown { _ = try await daemon.perform(.watch) }
-        line.show("contacting the server")
-        let status = try await daemon.perform(.syncNow(despiteHold: despiteHold), \.sync)
-        line.finish()
-        Terminal.print(SyncStatusCommand.summary(status))
-    }
-
-    /// Handles an event of the daemon.
-    func apply(_ event: Event) {
-        var isShown = event.task?.kind == .refresh
-        if case .show(let id, _, _) = event.body {
-            changed.withLock { _ = $0.insert(id) }
-            isShown = true
-        }
-        guard isShown, let path = event.path else { return }
-        line.show("\(count) done: \(path)")
     }
 }

@@ -41,7 +41,7 @@ struct EventsCommand: PodfsCommand {
         // The sequence number after which events are printed: at first `--since`, then that of the last printed event.
         var last = since
         let _: Never = try await installation.follow(
-            begin: { daemon, _ in
+            begin: { daemon in
                 let stored = try await daemon.perform(.events(since: last ?? 0), \.events)
                 // Without `--since`, events that were stored before the first connection are not printed.
                 if last != nil { for event in stored { try print(event) } }

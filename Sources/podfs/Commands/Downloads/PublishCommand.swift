@@ -61,67 +61,40 @@ struct PublishCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        try Self.checkAddress(url)
-        // Start the daemon, which creates the folders. If that fails, the command ends before it copies the file.
-        try installation.daemon().close()
-        let task = try await enqueue(installation)
-        guard wait else { return show(task) }
-        if !json { show(task) }
-        show(try await UploadWait(installation).waitForEnd(of: task))
-    }
-
-    private static func checkAddress(_ url: String) throws {
         if let problem = WebAddress.problem(with: url) {
             throw CommandError(.usage, "podfs cannot publish to '\(WebAddress.redacted(url))': it \(problem)")
         }
-    }
-
-    // MARK: Enqueueing
-
-    private func enqueue(_ installation: Installation) async throws -> TaskInfo {
+        // Start the daemon, which creates the folders. If that fails, the command ends before it copies the file.
+        try installation.daemon().close()
         let uploads = installation.paths.uploads
         let media = try FileSnapshot.make(of: file, in: uploads)
         let picture = try image.map { try FileSnapshot.make(of: $0, in: uploads) }
         let request = PublishRequest(
             url: url, title: PlainText.oneLine(title), description: description, media: Self.part(media, of: file),
             image: picture.flatMap { picture in image.map { Self.part(picture, of: $0) } })
-        let task = try await send(request, installation)
+        // If the daemon exits before it answers, the next one gets the request. A repeated request starts no second
+        // upload, because it names the same snapshot.
+        let task = try await installation.follow { try await $0.perform(.publish(request), \.task) }
         media.handOver()
         picture?.handOver()
-        return task
+        guard wait else { return show(task) }
+        if !json { show(task) }
+        show(try await waitForEnd(of: task, installation))
     }
 
     /// Returns what the request says about a snapshot, the copy of `file`: the copy's name, and the name and media type
     /// of the original.
     private static func part(_ snapshot: FileSnapshot, of file: String) -> SnapshotFile {
-        let name = URL(fileURLWithPath: file).lastPathComponent
-        let type = imageTypes[fileExtension(name)] ?? MediaType.mimeType(forExtension: fileExtension(name))
-        return SnapshotFile(file: snapshot.name, name: name, type: type)
-    }
-
-    private static func fileExtension(_ name: String) -> String {
-        name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() } ?? ""
+        let original = URL(fileURLWithPath: file)
+        let suffix = original.pathExtension.lowercased()
+        let type = imageTypes[suffix] ?? MediaType.mimeType(forExtension: suffix)
+        return SnapshotFile(file: snapshot.name, name: original.lastPathComponent, type: type)
     }
 
     private static let imageTypes = [
         "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp",
         "avif": "image/avif", "heic": "image/heic", "bmp": "image/bmp", "svg": "image/svg+xml",
     ]
-
-    /// Sends the request. If the daemon exits before it answers, sends it again to the next daemon. A repeated request
-    /// starts no second upload, because it names the same snapshot.
-    private func send(_ request: PublishRequest, _ installation: Installation) async throws -> TaskInfo {
-        var reconnection = Reconnection()
-        while true {
-            do {
-                return try await installation.perform(.publish(request), \.task)
-            } catch let error as ClientError where error.code == .disconnected {
-                try await reconnection.wait(after: error)
-            }
-        }
-    }
-
-    // MARK: Output
 
     private func show(_ task: TaskInfo) {
         if json {
@@ -132,16 +105,10 @@ struct PublishCommand: PodfsCommand {
             Terminal.print("upload:\(task.id) \(PlainText.oneLine(task.path))")
         }
     }
-}
 
-/// A wait for the end of an upload. The wait survives restarts of the daemon.
-struct UploadWait {
-    private let installation: Installation
-
-    init(_ installation: Installation) { self.installation = installation }
-
-    /// Waits, and returns the completed task. Throws `CommandError` if the upload has failed or was cancelled.
-    func waitForEnd(of task: TaskInfo) async throws -> TaskInfo {
+    /// Waits for the end of an upload, also across restarts of the daemon, and returns the completed task. Throws
+    /// `CommandError` if the upload has failed or was cancelled.
+    private func waitForEnd(of task: TaskInfo, _ installation: Installation) async throws -> TaskInfo {
         var reported: String?
         // Reports why the upload is retried. Without this, the command would seem to hang if a server is down or the
         // URL is wrong.
@@ -152,37 +119,31 @@ struct UploadWait {
                 "upload:\(task.id) \(task.path): \(error); podfs retries it in the background, see podfs status")
         }
         return try await installation.follow(
-            begin: { daemon, _ in
-                let tasks = try await daemon.perform(.tasks, \.tasks)
-                guard let present = tasks.first(where: { $0.id == task.id }), present.state != .failed else {
-                    return try result(of: task, await finalEvent(task, daemon))
+            begin: { daemon in
+                let present = try await daemon.perform(.tasks, \.tasks).first { $0.id == task.id }
+                guard let present, present.state != .failed else {
+                    let stored = try await daemon.perform(.events(since: 0), \.events)
+                    return try result(of: task, stored.last { $0.task?.id == task.id && $0.endsTask })
                 }
                 report(present.error)
                 return nil
             },
             next: { event, _ in
-                guard event.task?.id == task.id else { return nil }
+                guard let change = event.task, change.id == task.id else { return nil }
                 if event.endsTask { return try result(of: task, event) }
-                if case .state(let change) = event.body { report(change.error) }
+                report(change.error)
                 return nil
             })
     }
 
-    /// Returns the final event of a task that has ended already.
-    private func finalEvent(_ task: TaskInfo, _ daemon: DaemonConnection) async throws -> Event {
-        let stored = try await daemon.perform(.events(since: 0), \.events)
-        // An upload that is not active and has no stored event was cancelled.
-        return stored.last { $0.task?.id == task.id && $0.endsTask }
-            ?? Event(sequence: 0, time: 0, .state(TaskInfo(id: task.id, state: .cancelled)))
-    }
-
-    private func result(of task: TaskInfo, _ event: Event) throws -> TaskInfo {
-        switch event.body {
-        case .completed(let report): return report
-        case .failed(let report):
+    /// - Parameter event: The task's last event; an upload without one was cancelled.
+    private func result(of task: TaskInfo, _ event: Event?) throws -> TaskInfo {
+        switch event?.body {
+        case .completed(let task): return task
+        case .failed(let task):
             throw CommandError(
                 .failed,
-                "upload:\(task.id) \(task.path): \(report.error ?? "failed"); to retry it: podfs resume upload:\(task.id); "
+                "upload:\(task.id) \(task.path): \(task.error ?? "failed"); to retry it: podfs resume upload:\(task.id); "
                     + "to remove it: podfs cancel upload:\(task.id)")
         default: throw CommandError(.failed, "upload:\(task.id) \(task.path): it was cancelled")
         }

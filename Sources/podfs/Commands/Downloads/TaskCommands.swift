@@ -1,140 +1,77 @@
 import ArgumentParser
-import Foundation
 import Platform
 import PodcastLibrary
-import PodcastPages
 import PodcastProtocol
 import Transfers
-
-/// A command that applies one action to uploads, or to the downloads or cached bytes of episodes.
-protocol TaskCommand: PodfsCommand {
-    static var action: TaskAction { get }
-    var paths: [String] { get }
-    var report: Reporting { get }
-}
-
-extension TaskCommand {
-    func perform() async throws {
-        let installation = try Installation()
-        let action = Self.action
-        let uploads = paths.compactMap { UploadName($0)?.id }
-        let paths = paths.filter { UploadName($0) == nil }
-        var done = ActionReport(action: action)
-        var commands: [Command] = []
-        let library = paths.isEmpty ? nil : try installation.existingLibrary()
-        var episodes: [EpisodeID] = []
-        if let library {
-            episodes = try PathResolver(library: library).episodes(paths, for: action)
-            report.begin(action.participle, episodes.count)
-            try done.begin(episodes, in: library)
-            if !episodes.isEmpty { commands.append(.act(action, episodes: episodes)) }
-        }
-        if !uploads.isEmpty { commands.append(.actOnUploads(action, ids: uploads)) }
-        guard !commands.isEmpty else { return report.print(done.text) }
-        var count = 0
-        var problems: [String] = []
-        for command in commands {
-            let (some, more) = try await installation.perform(command, \.acted)
-            if case .actOnUploads = command { done.uploads += some } else { done.episodes += some }
-            count += some
-            problems += more
-        }
-        if let library { try done.finish(episodes, in: library) }
-        if count > 0 { report.print(done.text) }
-        for problem in problems { Terminal.error(problem) }
-        try ExitCode.check(failures: problems.count, of: problems.count + count)
-    }
-}
-
-extension TaskAction {
-    /// The present participle.
-    fileprivate var participle: String { rawValue.hasSuffix("e") ? rawValue.dropLast() + "ing" : "\(rawValue)ing" }
-}
-
-/// The report of a command on tasks.
-struct ActionReport {
-    let action: TaskAction
-    /// The number of episodes that the action changed.
-    var episodes = 0
-    /// The number of uploads that the action changed.
-    var uploads = 0
-    /// The cached bytes of the episodes before and after an eviction.
-    private var before: Int64 = 0
-    private var after: Int64 = 0
-    /// The number of episodes that had an outstanding download before the action. Failed downloads do not count.
-    private var tasks = 0
-
-    init(action: TaskAction) { self.action = action }
-
-    /// Records the state of the episodes before the action.
-    mutating func begin(_ ids: [EpisodeID], in library: Library) throws {
-        guard action == .evict || action == .cancel else { return }
-        for episode in try ids.compactMap({ try library.episode(id: $0) }) {
-            before += episode.cachedBytes
-            if let state = episode.download?.state, state != .failed { tasks += 1 }
-        }
-    }
-
-    /// Records the state of the episodes after the action.
-    mutating func finish(_ ids: [EpisodeID], in library: Library) throws {
-        guard action == .evict else { return }
-        after = try ids.reduce(0) { try $0 + (library.episode(id: $1)?.cachedBytes ?? 0) }
-    }
-
-    var text: String {
-        let downloads = action == .cancel ? min(tasks, episodes) : episodes
-        switch action {
-        case .evict:
-            let freed = max(0, before - after)
-            if freed > 0 { return "freed \(ByteText.size(freed)) of \(count(episodes, "episode"))" }
-            // The library does not yet count the bytes of a download that has just started.
-            return tasks > 0 ? "\(count(episodes, "episode")) evicted" : "nothing was cached"
-        case .resume: return transfers(downloads, "resumed")
-        case .suspend: return transfers(downloads, "suspended")
-        case .cancel: return transfers(downloads, "cancelled")
-        // `podfs set` pins, and `podfs download` has its own report.
-        case .download, .pin, .unpin: return ""
-        }
-    }
-
-    private func count(_ count: Int, _ noun: String) -> String { ReportText.count(count, noun) }
-
-    private func transfers(_ downloads: Int, _ participle: String) -> String {
-        let parts =
-            (downloads > 0 ? [count(downloads, "download")] : []) + (uploads > 0 ? [count(uploads, "upload")] : [])
-        return parts.isEmpty ? "nothing to \(action.rawValue)" : "\(parts.joined(separator: " and ")) \(participle)"
-    }
-}
-
-/// The name of an upload on the command line, `upload:7`. A show whose folder has such a name is written `upload:7/`,
-/// or as the path of the folder.
-struct UploadName: Equatable {
-    let id: TaskID
-
-    /// Parses a name; `nil` if it is not exactly `upload:` and digits.
-    init?(_ text: String) {
-        let prefix = "upload:"
-        guard text.hasPrefix(prefix) else { return nil }
-        let digits = text.dropFirst(prefix.count)
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let id = Int64(digits) else {
-            return nil
-        }
-        self.id = TaskID(id)
-    }
-}
-
-private let taskHelp = ArgumentHelp(
-    "Episodes as SHOW/EPISODE or by their paths in a mount; a show means its episodes; upload:ID is an upload.",
-    valueName: "path")
 
 let pathHelp = ArgumentHelp(
     "Episodes as SHOW/EPISODE or by their paths in a mount; a show means its episodes.", valueName: "path")
 
-private func example(_ name: String) -> String {
+/// The arguments of a command on tasks.
+struct TaskArguments: ParsableArguments {
+    @Argument(help: pathHelp, completion: NameCompletion.paths)
+    var paths: [String]
+
+    @OptionGroup var report: Reporting
+}
+
+/// A command that applies one action to uploads, or to the downloads or cached bytes of episodes.
+protocol TaskCommand: PodfsCommand {
+    static var action: TaskAction { get }
+    var arguments: TaskArguments { get }
+}
+
+extension TaskCommand {
+    func perform() async throws {
+        let (installation, action) = (try Installation(), Self.action)
+        // A show whose folder has such a name is written `upload:7/`, or as the path of the folder.
+        let uploads = arguments.paths.compactMap { path in
+            path.wholeMatch(of: /upload:([0-9]+)/).flatMap { Int64($0.1) }.map { TaskID($0) }
+        }
+        let paths = arguments.paths.filter { $0.wholeMatch(of: /upload:[0-9]+/) == nil }
+        let library = paths.isEmpty ? nil : try installation.existingLibrary()
+        let episodes = try library.map { try PathResolver(library: $0).episodes(paths, for: action) } ?? []
+        let before = try episodes.compactMap { try library?.episode(id: $0) }
+        var (changed, controlled, problems) = (0, 0, [String]())
+        if !episodes.isEmpty {
+            (changed, problems) = try await installation.perform(.act(action, episodes: episodes), \.acted)
+        }
+        if !uploads.isEmpty {
+            let (count, more) = try await installation.perform(.actOnUploads(action, ids: uploads), \.acted)
+            (controlled, problems) = (count, problems + more)
+        }
+        var text: String
+        if action == .evict {
+            let after = try episodes.compactMap { try library?.episode(id: $0) }
+            let freed = before.reduce(0) { $0 + $1.cachedBytes } - after.reduce(0) { $0 + $1.cachedBytes }
+            text =
+                freed > 0
+                ? "freed \(ByteText.size(freed)) of \(ReportText.count(changed, "episode"))" : "nothing was cached"
+        } else {
+            // Without an outstanding download, only the error of a failed one is cleared.
+            let outstanding = before.count { $0.download.map { $0.state != .failed } ?? false }
+            let downloads = action == .cancel ? min(changed, outstanding) : changed
+            let parts = [(downloads, "download"), (controlled, "upload")].filter { $0.0 > 0 }.map(ReportText.count)
+            text =
+                parts.isEmpty
+                ? "nothing to \(action.rawValue)" : "\(parts.joined(separator: " and ")) \(action.participle)"
+        }
+        if changed + controlled > 0 || problems.isEmpty { arguments.report.print(text) }
+        for problem in problems { Terminal.error(problem) }
+        try ExitCode.check(failures: problems.count, of: problems.count + changed + controlled)
+    }
+}
+
+extension TaskAction {
+    /// The past participle.
+    var participle: String { self == .cancel ? "cancelled" : rawValue + (rawValue.hasSuffix("e") ? "d" : "ed") }
+}
+
+private func example(_ name: String, controlsUploads: Bool = true) -> String {
     """
-    Example:
+    Examples:
       podfs \(name) ~/Podcasts/Example\\ Show/*.mp3
-    """
+    """ + (controlsUploads ? "\n  podfs \(name) upload:7" : "")
 }
 
 struct ResumeCommand: TaskCommand {
@@ -143,10 +80,7 @@ struct ResumeCommand: TaskCommand {
         commandName: "resume", abstract: "Continue suspended or failed downloads and uploads.",
         discussion: example("resume"))
 
-    @Argument(help: taskHelp, completion: NameCompletion.paths)
-    var paths: [String]
-
-    @OptionGroup var report: Reporting
+    @OptionGroup var arguments: TaskArguments
 }
 
 struct SuspendCommand: TaskCommand {
@@ -156,10 +90,7 @@ struct SuspendCommand: TaskCommand {
         abstract: "Pause downloads and uploads until podfs resume; programs that read the file are still served.",
         discussion: example("suspend"))
 
-    @Argument(help: taskHelp, completion: NameCompletion.paths)
-    var paths: [String]
-
-    @OptionGroup var report: Reporting
+    @OptionGroup var arguments: TaskArguments
 }
 
 struct CancelCommand: TaskCommand {
@@ -169,10 +100,7 @@ struct CancelCommand: TaskCommand {
         abstract: "End downloads and uploads; the bytes received so far stay in the cache until podfs evict.",
         discussion: example("cancel"))
 
-    @Argument(help: taskHelp, completion: NameCompletion.paths)
-    var paths: [String]
-
-    @OptionGroup var report: Reporting
+    @OptionGroup var arguments: TaskArguments
 }
 
 struct EvictCommand: TaskCommand {
@@ -180,10 +108,7 @@ struct EvictCommand: TaskCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
         abstract: "Remove the cached bytes of episodes, which stay listed and are fetched again when they are read.",
-        discussion: example("evict"))
+        discussion: example("evict", controlsUploads: false))
 
-    @Argument(help: pathHelp, completion: NameCompletion.paths)
-    var paths: [String]
-
-    @OptionGroup var report: Reporting
+    @OptionGroup var arguments: TaskArguments
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import PodcastLibrary
 import PodcastProtocol
-import Synchronization
 
 struct RefreshCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
@@ -21,20 +20,14 @@ struct RefreshCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         let line = ProgressLine()
-        // Opening the library takes time, so an existing library is opened only if names of shows must be looked up. If
-        // there is no library, `existingLibrary` has the daemon restore it, or throws.
-        let needsLibrary = !shows.isEmpty || line.isShown || !installation.hasLibrary
-        let library = needsLibrary ? try installation.existingLibrary() : nil
-        let resolver = library.map { PathResolver(library: $0) }
-        let named = try shows.compactMap { try resolver?.show($0, matching: .part) }
-        let ids = named.map { $0.id }
-        var names = named.map { $0.name }
-        if line.isShown, named.isEmpty { names = try library?.folders().map(\.name) ?? [] }
-        let daemon = try installation.daemon(onEvent: RefreshProgress(line, shows: names).apply)
+        let library = try installation.existingLibrary()
+        let named = try shows.map { try PathResolver(library: library).show($0, matching: .part) }
+        let names = named.isEmpty ? try library.folders().map(\.name) : named.map { $0.name }
+        let daemon = try await installation.daemon(
+            showing: line, onEvent: FetchProgress(line, shows: Set(names)).apply)
         defer { daemon.close() }
-        if line.isShown { _ = try await daemon.perform(.watch) }
         defer { line.finish() }
-        let results = try await daemon.perform(.refresh(podcasts: ids), \.refreshed)
+        let results = try await daemon.perform(.refresh(podcasts: named.map { $0.id }), \.refreshed)
         line.finish()
         for result in results {
             if let error = result.error {
@@ -49,30 +42,5 @@ struct RefreshCommand: PodfsCommand {
             report.print(results.count == 1 ? "\(one.name): nothing new" : "\(shows) nothing new")
         }
         try ExitCode.check(failures: results.count { $0.error != nil }, of: results.count)
-    }
-}
-
-/// The progress of `podfs refresh`: how many of the command's shows have been fetched, and the name of the last one.
-/// The daemon may fetch other shows at the same time, which do not count.
-final class RefreshProgress: Sendable {
-    private let line: ProgressLine
-    /// The names of the shows' folders.
-    private let shows: Set<String>
-    private let fetched = Mutex<Set<String>>([])
-
-    /// - Parameter shows: The names of the shows' folders.
-    init(_ line: ProgressLine, shows: [String]) {
-        self.line = line
-        self.shows = Set(shows)
-    }
-
-    /// The number of shows fetched so far.
-    var count: Int { fetched.withLock { $0.count } }
-
-    /// Handles an event of the daemon.
-    func apply(_ event: Event) {
-        guard event.task?.kind == .refresh, let show = event.path, shows.contains(show) else { return }
-        if event.endsTask { fetched.withLock { _ = $0.insert(show) } }
-        line.show(ProgressText.count(count, of: shows.count, show))
     }
 }

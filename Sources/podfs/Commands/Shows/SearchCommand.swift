@@ -74,11 +74,8 @@ struct SearchCommand: PodfsCommand {
         to number: Int, of shows: [FoundShow], term: String, _ installation: Installation
     ) async throws {
         guard number <= shows.count else {
-            let choice =
-                shows.count < 3 ? ["1", "2"].prefix(shows.count).joined(separator: " or ") : "1 to \(shows.count)"
-            let found =
-                shows.isEmpty ? "found nothing" : "found \(ReportText.count(shows.count, "show")): choose \(choice)"
-            throw CommandError(.usage, "there is no result \(number): the search for '\(term)' \(found)")
+            let found = shows.isEmpty ? "nothing" : ReportText.count(shows.count, "show")
+            throw CommandError(.usage, "there is no result \(number): the search for '\(term)' found \(found)")
         }
         let url = shows[number - 1].url
         report.print(

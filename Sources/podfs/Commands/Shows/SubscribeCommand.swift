@@ -35,15 +35,12 @@ struct SubscribeCommand: PodfsCommand {
 
     func perform() async throws {
         let progress = ProgressLine()
-        let daemon = try Installation().daemon(onEvent: { event in
-            guard let fetch = event.task, fetch.kind == .refresh, let path = event.path, !event.endsTask else {
-                return
-            }
-            progress.show("\(path): waiting for the server")
-        })
+        let daemon = try await Installation().daemon(showing: progress) { event in
+            guard let fetch = event.task, fetch.kind == .refresh, !event.endsTask else { return }
+            progress.show("\(fetch.path): waiting for the server")
+        }
         defer { daemon.close() }
         defer { progress.finish() }
-        if progress.isShown { _ = try await daemon.perform(.watch) }
         var failures: [CommandError] = []
         for url in urls {
             do {
@@ -105,10 +102,7 @@ struct UnsubscribeCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        guard let library = try installation.library() else {
-            throw CommandError(.failed, "there is no show '\(show)'")
-        }
-        let found = try PathResolver(library: library).show(show)
+        let found = try PathResolver(library: installation.existingLibrary()).show(show)
         try await installation.perform(.unsubscribe(podcast: found.id)) { _ in () }
         report.print("unsubscribed from \(found.name)")
     }
