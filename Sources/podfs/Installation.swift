@@ -25,7 +25,7 @@ struct Installation: Sendable {
     }
 
     /// Reads the configuration file; errors contain the line number.
-    func configuration() throws -> Configuration { try Configuration.load(from: paths.configFile) }
+    func configuration() throws -> Configuration { try Configuration.load(paths) }
 
     /// Whether the configuration file has changed since the running daemon has read it.
     var isDaemonOutdated: Bool {
@@ -102,54 +102,20 @@ struct Installation: Sendable {
         return daemon
     }
 
-    /// Returns the daemon's configuration: the settings of the file, and the callback for this process's heap trimmer.
-    /// If `transfers.ca_file` is set, writes the CA bundle in use and the certificates of that file to
-    /// `InstallationPaths.authorities`.
+    /// Returns the daemon's configuration: the settings of the file, the conditions of this machine, and the callback
+    /// for this process's heap trimmer. If `transfers.ca_file` is set, writes the CA bundle in use and the certificates
+    /// of that file to `InstallationPaths.authorities`.
     func serviceConfiguration() throws -> ServiceConfiguration {
         let configuration = try configuration()
-        var transfers = TransferConfiguration(userAgent: configuration.userAgent ?? "podfs/\(Podfs.version)")
-        transfers.limits = configuration.transfers.limits
-        transfers.pools = configuration.transfers.pools
-        transfers.rateLimit = configuration.transfers.rateLimit
-        transfers.network.reach.exceptions = configuration.transfers.allowPrivate
-        if let file = configuration.transfers.authorities {
+        var service = configuration.service
+        if let file = configuration.authorities {
             try launcher.makeFolders()
-            transfers.network.authorities = try transfers.network.authorities.adding(file, writing: paths.authorities)
+            service.transfers.network.authorities = try Authorities.inUse.adding(file, writing: paths.authorities)
         }
-        var service = ServiceConfiguration(paths: paths, version: Podfs.version, transfers: transfers)
-        service.nameTemplate = configuration.names.template.portable(configuration.names.isPortable)
-        service.idleExit = configuration.daemon.idleExit
-        service.onDownload = configuration.hooks.onDownload
-        service.onNewEpisode = configuration.hooks.onNewEpisode
-        service.onPlayed = configuration.hooks.onPlayed
-        service.onFeedTrouble = configuration.hooks.onFeedTrouble
-        service.onIdle = configuration.hooks.onIdle
-        service.storage = configuration.cache
         service.conditions = { .current() }
-        service.schedule = RefreshSchedule(
-            minimum: configuration.refresh.min.components.seconds, maximum: configuration.refresh.max.components.seconds
-        )
-        service.sync = SyncSchedule(interval: configuration.sync.interval, delay: configuration.sync.delay)
-        service.refreshConnections = configuration.refresh.connections
-        service.keep = configuration.keep
-        service.autoDownload = configuration.autoDownload
-        service.autoDownloadRules = configuration.autoDownloadRules
-        service.archiveFolder = configuration.archive.folder
-        service.archivesAll = configuration.archive.archivesAll
-        service.allowsMetered = configuration.discretionary.allowMetered
-        service.allowsBattery = configuration.discretionary.allowBattery
-        service.catalogues = Self.catalogues(configuration.search)
         let trimmer = HeapTrimmer()
         service.onWork = { trimmer.recordWork() }
         return service
-    }
-
-    private static func catalogues(_ search: Configuration.Search) -> [Catalogue] {
-        var catalogues = [Catalogue.iTunes(at: search.iTunesURL)]
-        if let key = search.podcastIndexKey, let secret = search.podcastIndexSecret {
-            catalogues.append(.podcastIndex(key: key, secret: secret, at: search.podcastIndexURL))
-        }
-        return catalogues
     }
 
     /// The maximum number of consecutive daemons that end without an event.

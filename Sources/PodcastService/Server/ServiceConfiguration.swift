@@ -9,9 +9,9 @@ package struct ServiceConfiguration: Sendable {
     package var paths: InstallationPaths
     package var version: String
     package var transfers: TransferConfiguration
-    package var nameTemplate: NameTemplate
+    package var nameTemplate = NameTemplate.standard
     /// Time without clients and tasks after which the daemon exits.
-    package var idleExit: Duration
+    package var idleExit = Duration.seconds(300)
     /// Shell command run when an episode is complete; see podfs.conf(5).
     package var onDownload: String?
     /// Shell command run for each new episode of a refresh.
@@ -70,7 +70,5 @@ package struct ServiceConfiguration: Sendable {
         self.paths = paths
         self.version = version
         self.transfers = transfers
-        nameTemplate = .standard
-        idleExit = .seconds(300)
     }
 }

@@ -4,17 +4,16 @@ internal import Platform
 /// time. Times are in seconds since 1970, as the library stores them.
 package struct SyncSchedule: Sendable, Equatable {
     /// The setting `sync.interval`: the time between two exchanges.
-    package let interval: Duration
+    package var interval: Duration
     /// The setting `sync.delay`: the time between the newest change and the upload. A person who marks a season as
     /// played makes many changes, and one upload then covers all of them.
-    package let delay: Duration
+    package var delay: Duration
     /// Maximum time between the oldest change and the upload, even if newer changes keep arriving.
-    private let longestDelay: Duration
+    private var longestDelay: Duration { delay * 10 }
 
     package init(interval: Duration = .seconds(3_600), delay: Duration = .seconds(30)) {
         self.interval = max(.seconds(1), interval)
         self.delay = max(.zero, delay)
-        longestDelay = self.delay * 10
     }
 
     /// Maximum pause that a server may demand in `Retry-After`: a day. `SyncClient` shortens a longer one.

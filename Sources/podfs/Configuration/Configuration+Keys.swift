@@ -1,4 +1,6 @@
+import Platform
 import PodcastLibrary
+import PodcastProtocol
 import PodcastService
 import Transfers
 
@@ -22,7 +24,7 @@ struct ConfigurationKey: Sendable {
         path = rule.rawValue
         apply = { value, configuration in
             let text = try value.text()
-            try configuration.autoDownloadRules.set(rule, Assignment(key: rule.rawValue, value: text))
+            try configuration.service.autoDownloadRules.set(rule, Assignment(key: rule.rawValue, value: text))
         }
     }
 
@@ -31,60 +33,62 @@ struct ConfigurationKey: Sendable {
 
     /// All keys. The upper bounds for the numbers of connections only catch typing errors.
     static let all: [Self] = [
-        Self("cache.limit", \.cache.capacity) { try $0.size(minimum: 1) },
-        Self("cache.keep_free", \.cache.keepFree) { try $0.size(minimum: 0) },
-        Self("transfers.filling", \.transfers.pools.filling) { try $0.number(in: 1...64) },
-        Self("transfers.filling_per_host", \.transfers.pools.fillingPerHost) { try $0.number(in: 1...16) },
-        Self("transfers.readers_per_host", \.transfers.pools.readersPerHost) { try $0.number(in: 1...64) },
-        Self("transfers.rate_limit", \.transfers.rateLimit) { try $0.rate() },
-        Self("transfers.reader_deadline", \.transfers.limits.readerDeadline) { try $0.duration(minimum: shortest) },
-        Self("transfers.stall", \.transfers.limits.stall) { try $0.duration(minimum: shortest) },
-        Self("transfers.give_up", \.transfers.limits.retry.giveUp) { try $0.duration(minimum: shortest) },
-        Self("transfers.allow_private", \.transfers.allowPrivate) { try $0.reachExceptions() },
-        Self("transfers.ca_file", \.transfers.authorities) { try $0.certificateFile() },
-        Self("discretionary.allow_metered", \.discretionary.allowMetered) { try $0.flag() },
-        Self("discretionary.allow_battery", \.discretionary.allowBattery) { try $0.flag() },
-        Self("daemon.idle_exit", \.daemon.idleExit) { try $0.duration(minimum: .zero) },
-        Self("refresh.min", \.refresh.min) { try $0.duration(minimum: shortest) },
-        Self("refresh.max", \.refresh.max) { try $0.duration(minimum: shortest) },
-        Self("refresh.connections", \.refresh.connections) { try $0.number(in: 1...256) },
-        Self("sync.interval", \.sync.interval) { try $0.duration(minimum: .seconds(1)) },
-        Self("sync.delay", \.sync.delay) { try $0.duration(minimum: .zero) },
-        Self("names.template", \.names.template) { try NameTemplate($0.text()) },
-        Self("names.portable", \.names.isPortable) { try $0.flag() },
-        Self("auto_download", \.autoDownload) { try $0.number(in: 0...100_000) },
+        Self("cache.limit", \.service.storage.capacity) { try $0.size(minimum: 1) },
+        Self("cache.keep_free", \.service.storage.keepFree) { try $0.size(minimum: 0) },
+        Self("transfers.filling", \.service.transfers.pools.filling) { try $0.number(in: 1...64) },
+        Self("transfers.filling_per_host", \.service.transfers.pools.fillingPerHost) { try $0.number(in: 1...16) },
+        Self("transfers.readers_per_host", \.service.transfers.pools.readersPerHost) { try $0.number(in: 1...64) },
+        Self("transfers.rate_limit", \.service.transfers.rateLimit) { try $0.rate() },
+        Self("transfers.reader_deadline", \.service.transfers.limits.readerDeadline) {
+            try $0.duration(minimum: shortest)
+        },
+        Self("transfers.stall", \.service.transfers.limits.stall) { try $0.duration(minimum: shortest) },
+        Self("transfers.give_up", \.service.transfers.limits.retry.giveUp) { try $0.duration(minimum: shortest) },
+        Self("transfers.allow_private", \.service.transfers.network.reach.exceptions) { try $0.reachExceptions() },
+        Self("transfers.ca_file", \.authorities) { try $0.certificateFile() },
+        Self("discretionary.allow_metered", \.service.allowsMetered) { try $0.flag() },
+        Self("discretionary.allow_battery", \.service.allowsBattery) { try $0.flag() },
+        Self("daemon.idle_exit", \.service.idleExit) { try $0.duration(minimum: .zero) },
+        Self("refresh.min", \.service.schedule.minimum) { try $0.duration(minimum: .seconds(1)).seconds },
+        Self("refresh.max", \.service.schedule.maximum) { try $0.duration(minimum: .seconds(1)).seconds },
+        Self("refresh.connections", \.service.refreshConnections) { try $0.number(in: 1...256) },
+        Self("sync.interval", \.service.sync.interval) { try $0.duration(minimum: .seconds(1)) },
+        Self("sync.delay", \.service.sync.delay) { try $0.duration(minimum: .zero) },
+        Self("names.template", \.service.nameTemplate) { try NameTemplate($0.text()) },
+        Self("names.portable", \.isPortable) { try $0.flag() },
+        Self("auto_download", \.service.autoDownload) { try $0.number(in: 0...100_000) },
         Self(rule: .autoDownloadOrder), Self(rule: .autoDownloadTitle), Self(rule: .autoDownloadMinDuration),
         Self(rule: .autoDownloadMaxDuration), Self(rule: .autoDownloadTypes),
-        Self("keep", \.keep) { value in
+        Self("keep", \.service.keep) { value in
             guard case .string(let text) = value, let keep = Keep(text) else { throw value.unexpected(Keep.forms) }
             return keep
         },
-        Self("archive.folder", \.archive.folder) { try $0.path() },
-        Self("archive.shows", \.archive.archivesAll) { try $0.choice(["named": false, "all": true]) },
-        Self("user_agent", \.userAgent) { try $0.text() },
-        Self("search.itunes.url", \.search.iTunesURL) { try $0.webAddress() },
-        Self("search.podcastindex.key", \.search.podcastIndexKey) { try $0.text() },
-        Self("search.podcastindex.secret", \.search.podcastIndexSecret) { try $0.text() },
-        Self("search.podcastindex.url", \.search.podcastIndexURL) { try $0.webAddress() },
-        Self("listening.mpris", \.listening.mpris) { try $0.flag() },
-        Self("listening.resume", \.listening.resume) { try $0.flag() },
+        Self("archive.folder", \.service.archiveFolder) { try $0.path() },
+        Self("archive.shows", \.service.archivesAll) { try $0.choice(["named": false, "all": true]) },
+        Self("user_agent", \.service.transfers.userAgent) { try $0.text() },
+        Self("search.itunes.url", \.iTunesURL) { try $0.webAddress() },
+        Self("search.podcastindex.key", \.podcastIndexKey) { try $0.text() },
+        Self("search.podcastindex.secret", \.podcastIndexSecret) { try $0.text() },
+        Self("search.podcastindex.url", \.podcastIndexURL) { try $0.webAddress() },
+        Self("listening.mpris", \.mpris) { try $0.flag() },
+        Self("listening.resume", \.resumes) { try $0.flag() },
         Self("tagged", \.hasTaggedFolder) { try $0.flag() },
         Self("share.base_url", \.shareBase) { try $0.baseAddress() },
         Self("indexers", \.indexers) { try $0.names() },
         Self("probes", \.probes) { try $0.names() },
-        Self("hooks.on_download", \.hooks.onDownload) { try $0.command() },
-        Self("hooks.on_new_episode", \.hooks.onNewEpisode) { try $0.command() },
-        Self("hooks.on_played", \.hooks.onPlayed) { try $0.command() },
-        Self("hooks.on_feed_trouble", \.hooks.onFeedTrouble) { try $0.command() },
-        Self("hooks.on_idle", \.hooks.onIdle) { try $0.command() },
+        Self("hooks.on_download", \.service.onDownload) { try $0.command() },
+        Self("hooks.on_new_episode", \.service.onNewEpisode) { try $0.command() },
+        Self("hooks.on_played", \.service.onPlayed) { try $0.command() },
+        Self("hooks.on_feed_trouble", \.service.onFeedTrouble) { try $0.command() },
+        Self("hooks.on_idle", \.service.onIdle) { try $0.command() },
     ]
 }
 
 extension Configuration {
     /// Reads the settings of a document. Throws the first error in the order of the file. After all keys were read,
     /// checks whether the values of different keys fit together.
-    init(_ document: ConfigurationDocument) throws(ConfigurationError) {
-        self.init()
+    init(_ document: ConfigurationDocument, _ paths: InstallationPaths) throws(ConfigurationError) {
+        self.init(paths)
         for entry in document.entries {
             guard let key = ConfigurationKey.all.first(where: { $0.path == entry.path }) else {
                 throw document.error(at: entry.line, Self.unknown(entry))
@@ -97,20 +101,19 @@ extension Configuration {
                 throw document.error(at: entry.line, "\(entry.path): \(error)")
             }
         }
-        if refresh.min > refresh.max {
+        if service.schedule.minimum > service.schedule.maximum {
             throw document.error(
                 at: document.line(of: "refresh.min") ?? document.line(of: "refresh.max"),
                 "refresh.min is longer than refresh.max")
         }
-        // The Podcast Index needs key and secret, and its URL needs both.
-        let missing = ["key", "secret"].filter { document.line(of: "search.podcastindex.\($0)") == nil }
-        if let given = ["key", "secret", "url"].first(where: { document.line(of: "search.podcastindex.\($0)") != nil }),
-            !missing.isEmpty
-        {
-            let needed = missing.map { "search.podcastindex.\($0)" }.joined(separator: " and ")
+        service.nameTemplate = service.nameTemplate.portable(isPortable)
+        service.catalogues = [.iTunes(at: iTunesURL)]
+        if let podcastIndexKey, let podcastIndexSecret {
+            service.catalogues.append(
+                .podcastIndex(key: podcastIndexKey, secret: podcastIndexSecret, at: podcastIndexURL))
+        } else if let given = document.entries.first(where: { $0.path.hasPrefix("search.podcastindex.") }) {
             throw document.error(
-                at: document.line(of: "search.podcastindex.\(given)"),
-                "search.podcastindex.\(given) needs \(needed) beside it")
+                at: given.line, "the Podcast Index needs search.podcastindex.key and search.podcastindex.secret")
         }
     }
 

@@ -1,108 +1,32 @@
 import Glibc
 import Platform
 import PodcastLibrary
+import PodcastProtocol
 import PodcastService
 import Transfers
 
 /// The settings of podfs: those in `config.toml`, and defaults for the rest. See podfs.conf(5).
 ///
 /// Sizes are bytes, rates bytes per second.
-struct Configuration: Sendable, Equatable {
-    struct Transfers: Sendable, Equatable {
-        var limits = DownloadMachine.Limits()
-        var pools = ConnectionPools.Limits()
-        /// Bytes per second; 0 means no limit.
-        var rateLimit: Int64 = 0
-        /// Private hosts and networks to which feeds and servers in less private networks, such as the internet, may
-        /// refer.
-        var allowPrivate: [ReachPolicy.Exception] = []
-        /// The path of a file of CA certificates that are trusted in addition to the system's.
-        var authorities: String?
-    }
-
-    /// The conditions for discretionary work: automatic downloads and, while no client is connected, scheduled
-    /// refreshes and synchronization.
-    struct Discretionary: Sendable, Equatable {
-        var allowMetered = false
-        var allowBattery = false
-    }
-
-    struct Daemon: Sendable, Equatable {
-        /// The time without clients and work after which the daemon exits.
-        var idleExit = Duration.seconds(5 * 60)
-    }
-
-    /// The shortest and the longest time between two refreshes of a feed, and the maximum number of connections.
-    struct Refresh: Sendable, Equatable {
-        var min = Duration.seconds(15 * 60)
-        var max = Duration.seconds(24 * 3_600)
-        var connections = 64
-    }
-
-    /// The time between two synchronizations, and the time from a change to the synchronization that sends it.
-    struct Sync: Sendable, Equatable {
-        var interval = Duration.seconds(3_600)
-        var delay = Duration.seconds(30)
-    }
-
-    struct Names: Sendable, Equatable {
-        var template = NameTemplate.standard
-        /// Whether Windows, Samba, FAT and exFAT must accept the names.
-        var isPortable = false
-    }
-
-    struct Search: Sendable, Equatable {
-        /// The URL of the iTunes Search API, or of a compatible server.
-        var iTunesURL = "https://itunes.apple.com/search"
-        /// The credentials of the Podcast Index, which is not searched without them. Either both are set or neither.
-        var podcastIndexKey: String?
-        var podcastIndexSecret: String?
-        /// A server compatible with the Podcast Index; `nil` means the Podcast Index itself.
-        var podcastIndexURL: String?
-    }
-
-    /// The connection to players.
-    struct Listening: Sendable, Equatable {
-        /// Whether the mount watches players on the session bus (MPRIS).
-        var mpris = true
-        /// Whether players are asked to continue at the stored position.
-        var resume = true
-    }
-
-    /// The folder of files that stay.
-    struct Archive: Sendable, Equatable {
-        /// The absolute path; `nil` for no archive.
-        var folder: String?
-        /// Whether the episodes of all shows are archived, and not only of those with the setting `archive`.
-        var archivesAll = false
-    }
-
-    /// Shell commands that the daemon runs.
-    struct Hooks: Sendable, Equatable {
-        var onDownload: String?
-        var onNewEpisode: String?
-        var onPlayed: String?
-        var onFeedTrouble: String?
-        var onIdle: String?
-    }
-
-    var cache = StorageLimits()
-    var transfers = Transfers()
-    var discretionary = Discretionary()
-    var daemon = Daemon()
-    var refresh = Refresh()
-    var sync = Sync()
-    var names = Names()
-    var search = Search()
-    var listening = Listening()
-    var archive = Archive()
-    var hooks = Hooks()
-    /// The number of each show's newest episodes to download automatically.
-    var autoDownload = 0
-    var autoDownloadRules = AutoDownloadRules()
-    var keep = Keep.all
-    /// The value of the header field User-Agent; `nil` means `podfs/VERSION`.
-    var userAgent: String?
+@dynamicMemberLookup
+struct Configuration: Sendable {
+    /// The settings of the daemon.
+    var service: ServiceConfiguration
+    /// The path of a file of CA certificates that are trusted in addition to the system's.
+    var authorities: String?
+    /// Whether Windows, Samba, FAT and exFAT must accept the names.
+    var isPortable = false
+    /// The URL of the iTunes Search API, or of a compatible server.
+    var iTunesURL = "https://itunes.apple.com/search"
+    /// The credentials of the Podcast Index, which is not searched without them.
+    var podcastIndexKey: String?
+    var podcastIndexSecret: String?
+    /// A server compatible with the Podcast Index; `nil` means the Podcast Index itself.
+    var podcastIndexURL: String?
+    /// Whether the mount watches players on the session bus (MPRIS).
+    var mpris = true
+    /// Whether players are asked to continue at the stored position.
+    var resumes = true
     /// The URL under which a web server serves the mount, without a slash at its end; `nil` if none does.
     var shareBase: String?
     /// Whether mounts have the folder `Tagged`, whose files have tags generated by podfs.
@@ -134,11 +58,20 @@ struct Configuration: Sendable, Equatable {
         "gst-thumbnailer", "gst-video-thumbnailer",
     ]
 
-    /// Reads the file at `path`. If it does not exist, all settings have their defaults.
-    static func load(from path: String) throws(ConfigurationError) -> Configuration {
-        guard let bytes = try contents(of: path) else { return Configuration() }
-        return try Configuration(ConfigurationDocument(bytes: bytes, path: path))
+    /// The defaults.
+    init(_ paths: InstallationPaths) {
+        service = ServiceConfiguration(
+            paths: paths, version: Podfs.version, transfers: TransferConfiguration(userAgent: "podfs/\(Podfs.version)"))
     }
+
+    /// Reads the installation's file. If it does not exist, all settings have their defaults.
+    static func load(_ paths: InstallationPaths) throws(ConfigurationError) -> Configuration {
+        guard let bytes = try contents(of: paths.configFile) else { return Configuration(paths) }
+        return try Configuration(ConfigurationDocument(bytes: bytes, path: paths.configFile), paths)
+    }
+
+    /// A setting of the daemon.
+    subscript<Value>(dynamicMember path: KeyPath<ServiceConfiguration, Value>) -> Value { service[keyPath: path] }
 
     /// The maximum size of the file in bytes; a larger file cannot be a configuration.
     private static let maximumSize = 1 << 20

@@ -1,4 +1,9 @@
+import Foundation
+import Platform
+import PodcastService
+import SystemPackage
 import TOMLKit
+import Transfers
 
 /// A parsed TOML file: its keys, their values, and their line numbers.
 struct ConfigurationDocument: Sendable {
@@ -19,7 +24,11 @@ struct ConfigurationDocument: Sendable {
     /// - Parameter path: The file's path, for error messages only.
     init(bytes: [UInt8], path: String) throws(ConfigurationError) {
         self.path = path
-        let text = try Self.text(bytes, path: path)
+        // Some editors write a byte order mark, which is not part of the text. A NUL would truncate the text in C.
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        guard !bytes.contains(0),
+            let text = String(validating: bytes.dropFirst(bytes.starts(with: mark) ? mark.count : 0), as: UTF8.self)
+        else { throw ConfigurationError(path: path, line: nil, message: "it is not valid UTF-8") }
         do {
             _ = try TOMLTable(string: text)
         } catch {
@@ -38,20 +47,6 @@ struct ConfigurationDocument: Sendable {
 
     /// Returns the line of the entry with this path; `nil` if there is no such entry.
     func line(of path: String) -> Int? { entries.first { $0.path == path }?.line }
-
-    /// Decodes the file. TOML must be UTF-8 and must not contain NUL, which would also truncate the text in C.
-    private static func text(_ bytes: [UInt8], path: String) throws(ConfigurationError) -> String {
-        // Some editors write a byte order mark, which is not part of the text.
-        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let bytes = bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...]
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        for (index, line) in lines.enumerated() {
-            if line.contains(0) || String(validating: line, as: UTF8.self) == nil {
-                throw ConfigurationError(path: path, line: index + 1, message: "this line is not valid UTF-8")
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
 
     /// Returns the entries of a valid document with their line numbers, which the parser does not report. So each
     /// statement is parsed alone: a statement (a heading, or a key with its value) begins at the start of a line, and
@@ -117,4 +112,186 @@ struct ConfigurationError: Error, Equatable, CustomStringConvertible {
 
     /// `PATH:LINE: MESSAGE`, a format that editors recognize.
     var description: String { line.map { "\(path):\($0): \(message)" } ?? "\(path): \(message)" }
+}
+
+/// An error thrown for an invalid value.
+struct ConfigurationValueError: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// A TOML value of the configuration file, and its conversions.
+enum ConfigurationValue: Sendable, Equatable {
+    case string(String)
+    case integer(Int)
+    case double(Double)
+    case boolean(Bool)
+    case array([ConfigurationValue])
+    /// A value of a type that no key accepts: a table, a date or a time. The associated value is the type's name.
+    case other(String)
+
+    /// Returns the error that names the expected and the found value.
+    func unexpected(_ expected: String) -> ConfigurationValueError {
+        ConfigurationValueError(description: "expected \(expected), found \(shown)")
+    }
+
+    private var shown: String {
+        switch self {
+        case .string(let text): "\"\(text)\""
+        case .integer(let number): String(number)
+        case .double(let number): String(number)
+        case .boolean(let flag): String(flag)
+        case .array: "an array"
+        case .other(let name): "a \(name)"
+        }
+    }
+
+    // MARK: Conversions
+
+    func flag() throws -> Bool {
+        guard case .boolean(let flag) = self else { throw unexpected("true or false") }
+        return flag
+    }
+
+    func number(in range: ClosedRange<Int>) throws -> Int {
+        guard case .integer(let number) = self, range.contains(number) else {
+            throw unexpected("a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// Returns the text of a string. Throws if it is blank or contains a control character, such as a line feed.
+    func text() throws -> String {
+        guard case .string(let text) = self, text.contains(where: { !$0.isWhitespace }),
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { throw unexpected("text in quotes, on one line and not empty") }
+        return text
+    }
+
+    func command() throws -> String {
+        guard case .string(let text) = self, text.contains(where: { !$0.isWhitespace }) else {
+            throw unexpected("a command in quotes")
+        }
+        return text
+    }
+
+    /// Returns the elements of an array, converted; `convert` returns `nil` for an element of another form.
+    private func elements<Element>(
+        _ expected: String, _ convert: (ConfigurationValue) throws -> Element?
+    ) throws -> [Element] {
+        guard case .array(let values) = self else { throw unexpected(expected) }
+        return try values.map { value in
+            guard let element = try convert(value) else { throw value.unexpected(expected) }
+            return element
+        }
+    }
+
+    /// Returns file names of programs. A program is identified by its file name only.
+    func names() throws -> [String] {
+        try elements("names of programs, such as [\"updatedb\", \"baloo_file\"]") { value in
+            let name = try value.text()
+            return name.contains("/") ? nil : name
+        }
+    }
+
+    /// Returns the private hosts and address blocks to which feeds from less private networks may refer.
+    func reachExceptions() throws -> [ReachPolicy.Exception] {
+        try elements("hosts and addresses, such as [\"nas.lan\", \"192.168.1.0/24\", \"fd00::/8\"]") { value in
+            guard case .string(let text) = value else { return nil }
+            return ReachPolicy.Exception(text)
+        }
+    }
+
+    /// Returns the value for one of the texts that the key accepts.
+    func choice<Value>(_ values: KeyValuePairs<String, Value>) throws -> Value {
+        guard case .string(let text) = self, let value = values.first(where: { $0.key == text })?.value else {
+            throw unexpected(values.map { "\"\($0.key)\"" }.joined(separator: " or "))
+        }
+        return value
+    }
+
+    /// Returns an absolute path without `.`, `..` and a slash at its end, and with a leading `~/` replaced by the home
+    /// folder.
+    func path() throws -> String {
+        var path = try text()
+        if path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] {
+            path = home + path.dropFirst()
+        }
+        guard path.hasPrefix("/") else { throw unexpected("an absolute path, or one that begins with ~/") }
+        return FilePath(path).lexicallyNormalized().string
+    }
+
+    /// Returns the absolute path of a file of certificates. Throws if the file is not usable.
+    func certificateFile() throws -> String {
+        let path = try path()
+        if let defect = Authorities.defect(of: path) {
+            throw ConfigurationValueError(description: "\(path): \(defect)")
+        }
+        return path
+    }
+
+    func webAddress() throws -> String {
+        guard case .string(let text) = self, WebAddress.isValid(text) else {
+            throw unexpected("an http or https address")
+        }
+        return text
+    }
+
+    /// Returns a URL to which paths are appended, without a slash at its end.
+    func baseAddress() throws -> String {
+        guard case .string(let text) = self, WebAddress.isValid(text), !text.contains(where: { "?#@".contains($0) })
+        else {
+            throw unexpected("an http or https address without a query, such as \"https://nas.example/podcasts\"")
+        }
+        return String(text.reversed().drop { $0 == "/" }.reversed())
+    }
+
+    func size(minimum: Int64) throws -> Int64 {
+        let expected = "a size of at least \(minimum) bytes, such as \"10 GiB\", \"500 MB\" or 1024"
+        guard let size = bytes(suffix: ""), size >= minimum else { throw unexpected(expected) }
+        return size
+    }
+
+    func rate() throws -> Int64 {
+        guard let rate = bytes(suffix: "/s"), rate > 0 else {
+            throw unexpected("a rate of at least 1 byte per second, such as \"2 MB/s\", \"500 KiB/s\" or 250000")
+        }
+        return rate
+    }
+
+    func duration(minimum: Duration) throws -> Duration {
+        var seconds: Double?
+        switch self {
+        case .integer(let number): seconds = Double(number)
+        case .string(let text):
+            seconds = SettingText.numberAndUnit(text).flatMap { number, unit in Self.seconds[unit].map { number * $0 } }
+        default: break
+        }
+        // At most ten years: a longer duration is a mistake, and a much longer one overflows a clock's nanoseconds.
+        guard let seconds, (0...315_360_000).contains(seconds),
+            case let duration = Duration.milliseconds(Int64((seconds * 1_000).rounded())), duration >= minimum
+        else {
+            throw unexpected(
+                "a duration of at least \(minimum.milliseconds) ms, such as \"60 s\", \"15 min\", \"24 h\" or \"7 days\""
+            )
+        }
+        return duration
+    }
+
+    /// The number of seconds in each unit.
+    private static let seconds: [String: Double] = [
+        "ms": 0.001, "": 1, "s": 1, "sec": 1, "second": 1, "seconds": 1,
+        "min": 60, "minute": 60, "minutes": 60, "h": 3_600, "hour": 3_600, "hours": 3_600,
+        "d": 86_400, "day": 86_400, "days": 86_400,
+    ]
+
+    /// Returns a number of bytes; `nil` if the value is not a size.
+    ///
+    /// - Parameter suffix: The text that may follow the unit, such as `/s`.
+    private func bytes(suffix: String) -> Int64? {
+        switch self {
+        case .integer(let bytes): Int64(bytes)
+        case .string(let text): SettingText.bytes(text, suffix: suffix)
+        default: nil
+        }
+    }
 }

@@ -245,7 +245,7 @@ extension Doctor {
     /// Checks the size of the cached media against `cache.limit`, and the disk's free space against `cache.keep_free`.
     func cache() -> Finding {
         let folder = installation.paths.cache
-        let limits = ((try? installation.configuration()) ?? Configuration()).cache
+        let limits = (try? installation.configuration().storage) ?? StorageLimits()
         let above = Self.nearestExisting(folder)
         let disk: DiskSpace
         do {
@@ -284,14 +284,14 @@ extension Doctor {
     /// Reports the state of the archive folder, as the daemon has last found it, and the files that people have removed
     /// or changed. Does not touch the folder, whose file system may be dead.
     func archive() -> [Finding] {
-        guard let configuration = try? installation.configuration(), let folder = configuration.archive.folder else {
+        guard let configuration = try? installation.configuration(), let folder = configuration.archiveFolder else {
             return [.ok("archive", "none; archive.folder in podfs.conf(5) names one")]
         }
         do {
             guard let library = try installation.library(), let record = try library.archiveFolder() else {
                 return [.ok("archive", "\(folder), not examined yet; the daemon examines it when it starts")]
             }
-            let backlog = try library.archiveBacklog(isDefault: configuration.archive.archivesAll)
+            let backlog = try library.archiveBacklog(isDefault: configuration.archivesAll)
             let waiting =
                 backlog.episodes == 0
                 ? ""

@@ -116,7 +116,7 @@ extension Doctor {
 
     /// Checks whether the session bus answers, and lists the players on it.
     func players() -> Finding {
-        guard (try? installation.configuration().listening.mpris) ?? true else {
+        guard (try? installation.configuration().mpris) ?? true else {
             return .ok("players", "listening.mpris is false: players on the session bus are not watched")
         }
         guard let address = SessionBus.address(ProcessInfo.processInfo.environment) else {

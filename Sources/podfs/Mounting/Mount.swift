@@ -25,7 +25,7 @@ final class Mount: Sendable {
         let library = try installation.library() ?? installation.libraryOfDaemon()
         var filesystemOptions = PodcastFilesystem.Options(
             owner: try Self.owner(options), cache: FilePath(installation.paths.cache),
-            cacheLimit: configuration.cache.capacity, feeds: FilePath(installation.paths.feeds),
+            cacheLimit: configuration.storage.capacity, feeds: FilePath(installation.paths.feeds),
             assets: FilePath(installation.paths.assets),
             indexers: Set(configuration.indexers), mounter: getuid())
         filesystemOptions.findIndex = FilePath(installation.paths.findIndex)
@@ -45,11 +45,11 @@ final class Mount: Sendable {
         (named.fsname, named.subtype) = (options.fsname ?? "podfs", options.subtype ?? "podfs")
         session = try Session(
             operations: filesystem, options: named, backingFolder: options.passthrough ? installation.paths.cache : nil)
-        if configuration.listening.mpris {
+        if configuration.mpris {
             filesystem.watchPlayers(
                 PlayerWatch.Options(
                     folder: path, address: { SessionBus.address(ProcessInfo.processInfo.environment) },
-                    resumes: configuration.listening.resume))
+                    resumes: configuration.resumes))
         }
         try session.mount(at: path)
     }

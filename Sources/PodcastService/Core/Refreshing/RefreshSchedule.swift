@@ -49,8 +49,8 @@ extension RefreshFacts {
 /// be later than rules 1 and 2 allow.
 package struct RefreshSchedule: Sendable, Equatable {
     /// `refresh.min` and `refresh.max`, in seconds.
-    package let minimum: Int64
-    package let maximum: Int64
+    package var minimum: Int64
+    package var maximum: Int64
 
     /// The defaults are those of the configuration: news shows need a refresh every quarter of an hour, and a day is
     /// the longest that a person should wait for an episode of a show that was inactive.

@@ -4,6 +4,7 @@ import Platform
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
+import PodcastService
 
 struct AdoptCommand: PodfsCommand {
     static let configuration = CommandConfiguration(
@@ -41,7 +42,7 @@ struct AdoptCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        let archive = try installation.configuration().archive.folder.map(MountPoint.absolute)
+        let archive = try installation.configuration().archiveFolder.map(MountPoint.absolute)
         if archive == nil, !dryRun { throw Self.withoutArchive(installation) }
         let library = try installation.existingLibrary()
         let only = try show.map { try PathResolver(library: library).show($0, matching: .part).id }

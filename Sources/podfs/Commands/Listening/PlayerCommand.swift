@@ -75,7 +75,7 @@ struct PlayerCommand: AsyncParsableCommand {
             guard
                 case .episode(let episode)? = try PathResolver(library: installation.existingLibrary()).target(at: path)
             else { throw CommandError(.failed, "'\(path)' is not an episode in a mount") }
-            let resumes = try installation.configuration().listening.resume
+            let resumes = try installation.configuration().resumes
             let report = ListeningReport(
                 episode: episode, source: .script, process: process, player: player, phase: phase,
                 position: position, duration: duration, rate: rate)
@@ -99,10 +99,9 @@ enum MPVScript {
     static let text = PackageResources.podfs_lua
 
     /// The script to install: it starts the podfs in PATH, or this program if PATH has none.
-    private static func text(_ environment: [String: String]) -> String {
+    private static func installedText() -> String {
         let text = String(decoding: text, as: UTF8.self)
-        let folders = (environment["PATH"] ?? "").split(separator: ":")
-        if folders.contains(where: { FileManager.default.isExecutableFile(atPath: "\($0)/podfs") }) { return text }
+        if Doctor.program("podfs") != nil { return text }
         guard let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
             !own.contains(where: { "\"\\\n".contains($0) })
         else { return text }
@@ -116,15 +115,10 @@ enum MPVScript {
         // mpv would load both scripts, and report everything twice.
         if FileManager.default.fileExists(atPath: system) { return system }
         let environment = ProcessInfo.processInfo.environment
-        let home = environment["HOME"] ?? NSHomeDirectory()
-        let folder: String
-        if let given = environment["MPV_HOME"], !given.isEmpty {
-            folder = given + "/scripts"
-        } else if let given = environment["XDG_CONFIG_HOME"], given.hasPrefix("/") {
-            folder = given + "/mpv/scripts"
-        } else {
-            folder = home + "/.config/mpv/scripts"
-        }
+        let settings = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let own = environment["MPV_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+        let standard = (settings ?? (environment["HOME"] ?? NSHomeDirectory()) + "/.config") + "/mpv"
+        let folder = (own ?? standard) + "/scripts"
         let path = folder + "/podfs.lua"
         let isOwn = FileManager.default.contents(atPath: path)?.starts(with: mark.utf8) ?? false
         if !isOwn, FileManager.default.fileExists(atPath: path) {
@@ -132,7 +126,7 @@ enum MPVScript {
         }
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            try Data(text(environment).utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+            try Data(installedText().utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
         } catch {
             throw CommandError(.failed, "\(path) cannot be written: \(error.localizedDescription)")
         }

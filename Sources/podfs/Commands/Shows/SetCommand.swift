@@ -60,7 +60,7 @@ struct SetCommand: PodfsCommand {
                 report.print("\(try library.folder(id: id)?.name ?? path): \(Self.changes(settings))")
                 if let change { printChange(change) }
                 if settings.contains("archive=true") {
-                    if try installation.configuration().archive.folder == nil {
+                    if try installation.configuration().archiveFolder == nil {
                         report.print("nothing is archived before archive.folder is set; see podfs-archive(7)")
                     } else if installation.isDaemonOutdated {
                         report.print("the daemon has not read the changed configuration yet; see podfs doctor")
@@ -69,7 +69,7 @@ struct SetCommand: PodfsCommand {
             }
             for mark in marks {
                 let count = try await installation.perform(mark.command(for: id, in: library), \.acted).count
-                report.print("\(count) \(count == 1 ? "episode is" : "episodes are") now \(mark.participle)")
+                report.print("\(ReportText.are(count, "episode")) now \(mark.participle)")
             }
         case .episode(let id):
             guard let episode = try library.episode(id: id) else { return }
@@ -97,7 +97,7 @@ struct SetCommand: PodfsCommand {
                 "removed \(change.removed) of \(change.total) episodes, \(ByteText.size(change.bytes)) freed")
         }
         if change.returned > 0 {
-            report.print("\(change.returned) \(change.returned == 1 ? "episode is" : "episodes are") back")
+            report.print("\(ReportText.are(change.returned, "episode")) back")
         }
     }
 }
@@ -160,7 +160,7 @@ enum ShowSettingList {
         return switch key {
         case .rateLimit:
             configuration.transfers.rateLimit > 0 ? ByteText.rate(Double(configuration.transfers.rateLimit)) : "none"
-        case .nameTemplate: configuration.names.template.text
+        case .nameTemplate: configuration.nameTemplate.text
         case .autoDownload: String(configuration.autoDownload)
         case .autoDownloadOrder: (rules.order ?? .newest).rawValue
         case .autoDownloadTitle: rules.title?.text ?? ""
@@ -168,12 +168,93 @@ enum ShowSettingList {
         case .autoDownloadMaxDuration: duration(rules.maxDuration)
         case .autoDownloadTypes: (rules.types ?? [.full]).map(\.rawValue).sorted().joined(separator: ",")
         case .keep: "\(configuration.keep)"
-        case .userAgent: configuration.userAgent ?? "podfs/\(Podfs.version)"
+        case .userAgent: configuration.transfers.userAgent
         case .share: "false"
-        case .archive: String(configuration.archive.archivesAll)
+        case .archive: String(configuration.archivesAll)
         case .tags, .prefer: ""
         }
     }
 
     private static func duration(_ seconds: Int64?) -> String { seconds.map(DurationText.text) ?? "" }
+}
+
+/// A value of an episode that `podfs set` changes: `played=true`, `position=1:02:30`, `pinned=true`.
+enum EpisodeSetting: Equatable, CustomStringConvertible {
+    case played(Bool)
+    /// Whether the episode is exempt from eviction.
+    case pinned(Bool)
+    /// The playback position in seconds.
+    case position(Double)
+
+    /// Parses `KEY=VALUE`.
+    ///
+    /// - Throws: `CommandError` with the allowed values.
+    init(_ assignment: String) throws {
+        let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let value = parts.count > 1 ? parts[1] : ""
+        switch parts[0] {
+        case "played": self = .played(try Self.flag(assignment, value))
+        case "pinned": self = .pinned(try Self.flag(assignment, value))
+        case "position":
+            guard let seconds = Self.seconds(value) else {
+                throw Self.refused(assignment, "give seconds or H:MM:SS, such as position=1:02:30")
+            }
+            self = .position(seconds)
+        case let key:
+            let keys = ["played", "position", "pinned"]
+            let near = LikelyName.nearest(to: key, in: keys).map { "; did you mean '\($0)'?" } ?? ""
+            throw Self.refused(assignment, "an episode has played, pinned (true or false) and position=H:MM:SS" + near)
+        }
+    }
+
+    private static func flag(_ assignment: String, _ value: String) throws -> Bool {
+        switch value.lowercased() {
+        case "0", "no", "false": return false
+        case "1", "yes", "true": return true
+        default: throw refused(assignment, "give true or false")
+        }
+    }
+
+    private static func refused(_ assignment: String, _ advice: String) -> CommandError {
+        CommandError(.usage, "'\(assignment)' cannot be set for an episode: \(advice)")
+    }
+
+    /// Parses `3750`, `3750.5`, `62:30` or `1:02:30`; numbers after a colon are below 60. `nil` if `text` is malformed.
+    static func seconds(_ text: String) -> Double? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard (1...3).contains(parts.count) else { return nil }
+        var total = 0.0
+        for (index, part) in parts.enumerated() {
+            guard part.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
+                let value = Double(part), index == 0 || value < 60,
+                index == parts.count - 1 || !part.contains(".")
+            else { return nil }
+            total = total * 60 + value
+        }
+        // JSON has no infinity, so an overflow becomes the largest finite number. The daemon refuses it with a message
+        // that states the limit.
+        return min(total, .greatestFiniteMagnitude)
+    }
+
+    func command(for episode: EpisodeID) -> Command {
+        switch self {
+        case .played(let value): .setPlayed(episode: episode, value)
+        case .pinned(let value): .act(value ? .pin : .unpin, episodes: [episode])
+        case .position(let seconds): .setPosition(episode: episode, seconds: seconds)
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .played(let value): "played=\(value)"
+        case .pinned(let value): "pinned=\(value)"
+        case .position(let seconds): "position=\(TimeText.clock(seconds))"
+        }
+    }
+
+    /// Returns an episode's values as `KEY=VALUE`.
+    static func values(of episode: Episode) -> [String] {
+        [EpisodeSetting.played(episode.played), .position(episode.position ?? 0), .pinned(episode.pinned)]
+            .map(\.description)
+    }
 }
