@@ -39,10 +39,7 @@ package struct DaemonLauncher: Sendable {
         guard let connection = try DaemonConnection.connect(to: paths.socket, onEvent: onEvent) else { return nil }
         var isAccepted = false
         defer { if !isAccepted { connection.close() } }
-        let hello = Hello(
-            protocolVersion: protocolVersion, schema: schema, library: paths.library, cache: paths.cache,
-            role: role, pid: getpid())
-        guard let welcome = try greet(connection, hello) else { return nil }
+        guard let welcome = try greet(connection, as: role) else { return nil }
         if welcome.library != paths.library || welcome.cache != paths.cache {
             let other =
                 welcome.library != paths.library ? "the library \(welcome.library)" : "the cache \(welcome.cache)"
@@ -110,7 +107,10 @@ package struct DaemonLauncher: Sendable {
     /// Sends the hello and blocks until the response, at most for `patience`.
     ///
     /// - Returns: `nil` if the daemon has closed the connection.
-    private func greet(_ connection: DaemonConnection, _ hello: Hello) throws(ClientError) -> Welcome? {
+    package func greet(_ connection: DaemonConnection, as role: Hello.Role) throws(ClientError) -> Welcome? {
+        let hello = Hello(
+            protocolVersion: protocolVersion, schema: schema, library: paths.library, cache: paths.cache,
+            role: role, pid: getpid())
         let answer = OneShot<Welcome?>()
         connection.send(.hello, WireJSON.encode(hello)) { result in
             guard case .success(let frame) = result, frame.kind == .welcome else { return answer.deliver(nil) }

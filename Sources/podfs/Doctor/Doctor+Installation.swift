@@ -17,52 +17,40 @@ extension Doctor {
     /// Checks the owner, mode and writability of the folders, and the owner and mode of the files with secrets.
     func folders() -> [Finding] {
         let paths = installation.paths
-        var found: [Finding] = []
-        for folder in [paths.data, paths.cache, paths.config, paths.state, paths.runtime] {
-            if let finding = examine(folder: folder) { found.append(finding) }
-        }
         let files = [
             paths.library, paths.libraryBackup, paths.subscriptionsCopy, paths.credentials, paths.uploadCredentials,
         ]
-        for file in files {
-            var status = stat()
-            guard stat(file, &status) == 0 else { continue }
-            if status.st_uid != geteuid() {
-                found.append(Self.foreign(file, status))
-            } else if status.st_mode & 0o077 != 0 {
-                found.append(
-                    .problem(
-                        "folders", "\(file) is readable by other users",
-                        remedy: "chmod 600 \(ShellQuoting.quoted(file))"))
-            }
-        }
-        if found.isEmpty { found = [.ok("folders", "\(paths.data), \(paths.cache), \(paths.state)")] }
-        return found
+        let found =
+            [paths.data, paths.cache, paths.config, paths.state, paths.runtime].compactMap(examine(folder:))
+            + files.compactMap(examine(file:))
+        return found.isEmpty ? [.ok("folders", "\(paths.data), \(paths.cache), \(paths.state)")] : found
+    }
+
+    private func examine(file: String) -> Finding? {
+        var status = stat()
+        guard stat(file, &status) == 0 else { return nil }
+        if status.st_uid != geteuid() { return Self.foreign(file, status) }
+        guard status.st_mode & 0o077 != 0 else { return nil }
+        return .problem(
+            "folders", "\(file) is readable by other users", remedy: "chmod 600 \(ShellQuoting.quoted(file))")
     }
 
     /// Checks a folder. If it is missing, checks whether it can be created.
     ///
     /// - Returns: `nil` if there is no problem.
     private func examine(folder: String) -> Finding? {
+        let change = "chmod 700 \(ShellQuoting.quoted(folder))"
         var status = stat()
         guard stat(folder, &status) == 0 else {
             // Another command creates the folder on demand, so the nearest existing parent must be writable.
             let above = Self.nearestExisting(folder)
-            let code =
-                if stat(above, &status) != 0 {
-                    errno
-                } else if status.st_mode & S_IFMT != S_IFDIR {
-                    ENOTDIR
-                } else {
-                    access(above, W_OK | X_OK) == 0 ? 0 : errno
-                }
-            if code == 0 { return nil }
-            let remedy =
-                code == ENOENT
-                ? "\(above) is a symbolic link: mount the disk that it leads to, or remove it"
-                : "make \(above) writable, or set the XDG variables to other folders"
+            guard access(above + "/.", W_OK | X_OK) != 0 else { return nil }
+            let code = errno
             return .problem(
-                "folders", "\(folder) cannot be created: \(above): \(errnoText(code))", remedy: remedy)
+                "folders", "\(folder) cannot be created: \(above): \(errnoText(code))",
+                remedy: code == ENOENT
+                    ? "\(above) is a symbolic link: mount the disk that it leads to, or remove it"
+                    : "make \(above) writable, or set the XDG variables to other folders")
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             return .problem("folders", "\(folder) is not a folder", remedy: "move it away")
@@ -72,17 +60,13 @@ extension Doctor {
             let code = errno
             return .problem(
                 "folders", "\(folder) cannot be written: \(errnoText(code))",
-                remedy: code == EROFS ? "remount the disk for writing" : "chmod 700 \(ShellQuoting.quoted(folder))")
+                remedy: code == EROFS ? "remount the disk for writing" : change)
         }
         if status.st_mode & 0o022 != 0 {
-            return .problem(
-                "folders", "\(folder) is writable by other users", remedy: "chmod 700 \(ShellQuoting.quoted(folder))")
+            return .problem("folders", "\(folder) is writable by other users", remedy: change)
         }
-        if status.st_mode & 0o055 != 0 {
-            return .warning(
-                "folders", "\(folder) is readable by other users", remedy: "chmod 700 \(ShellQuoting.quoted(folder))")
-        }
-        return nil
+        return status.st_mode & 0o055 == 0
+            ? nil : .warning("folders", "\(folder) is readable by other users", remedy: change)
     }
 
     /// Returns the nearest existing folder on a path, or the symbolic link on the path whose target does not exist.
@@ -117,67 +101,62 @@ extension Doctor {
 
     func library() -> [Finding] {
         let paths = installation.paths
-        let backup = Self.check(paths.libraryBackup)
-        let library: Library
+        let (age, backup) = self.backup()
+        let (copy, listed) = (paths.subscriptionsCopy, subscriptionsCount)
+        // What a daemon does that finds no sound library.
+        let restoration =
+            age.map { "restores the backup of \($0)" }
+            ?? listed.flatMap { count in
+                count == 0 ? nil : "subscribes again to the \(ReportText.count(count, "show")) that \(copy) lists"
+            }
+        let shows: Int
         do {
-            library = try Library.openForReading(at: paths.library)
+            let library = try Library.openForReading(at: paths.library)
             try library.check()
+            shows = try library.folders().count
         } catch LibraryError.missing {
-            if case .sound(let age)? = backup {
+            if let restoration {
                 return [
                     .warning(
-                        "library", "\(paths.library) does not exist",
-                        remedy: "the next command restores the backup of \(age)")
+                        "library", "\(paths.library) does not exist", remedy: "the next command \(restoration)")
                 ]
             }
-            if access(paths.subscriptionsCopy, F_OK) == 0, subscriptionsCount == nil {
-                return [
-                    .warning(
-                        "library", "\(paths.library) does not exist, and \(paths.subscriptionsCopy) cannot be read",
-                        remedy: "make the list readable, or correct it: the next daemon subscribes again to its shows")
-                ]
-            }
-            guard let count = subscriptionsCount, count > 0 else {
+            if access(copy, F_OK) != 0 || listed != nil {
                 return [.ok("library", "there is none yet; podfs subscribe URL creates it")]
             }
             return [
                 .warning(
-                    "library", "\(paths.library) does not exist",
-                    remedy: "the next command subscribes again to the \(count) show\(count == 1 ? "" : "s") that "
-                        + "\(paths.subscriptionsCopy) lists")
+                    "library", "\(paths.library) does not exist, and \(copy) cannot be read",
+                    remedy: "make the list readable, or correct it: the next daemon subscribes again to its shows")
             ]
         } catch LibraryError.damaged(_, let reason) {
             let remedy =
-                if case .sound(let age)? = backup {
-                    "stop the daemon (podfs status shows its tasks); the next command restores the backup of \(age) "
-                        + "and renames the damaged file"
-                } else if access(paths.subscriptionsCopy, R_OK) == 0 {
-                    "stop the daemon; the next command subscribes again to the shows in \(paths.subscriptionsCopy)"
-                } else {
-                    "there is no backup: rename the file and subscribe again"
-                }
+                restoration.map { "stop the daemon (podfs status shows its tasks); the next command \($0)" }
+                ?? "there is no backup: rename the file and subscribe again"
             return [.problem("library", "\(paths.library) is damaged (\(reason))", remedy: remedy)]
         } catch {
             return [.problem("library", "\(error)", remedy: "see \(paths.log)")]
         }
-        let shows = (try? library.folders().count) ?? 0
-        let summary = "\(shows) show\(shows == 1 ? "" : "s"), sound"
-        var found: [Finding] = [.ok("library", summary)]
-        switch backup {
-        case .sound(let age): found.append(.ok("backup", "of \(age), sound"))
-        case .damaged(let reason):
-            found.append(
-                .warning(
-                    "backup", "\(paths.libraryBackup) is damaged (\(reason))",
-                    remedy: "remove it: the daemon makes a new one within a day"))
-        case .unreadable(let reason):
-            found.append(.warning("backup", reason, remedy: "make the file readable, or remove it"))
-        case nil where shows > 0:
+        var found: [Finding] = [.ok("library", "\(ReportText.count(shows, "show")), sound")]
+        if let backup {
+            found.append(backup)
+        } else if shows > 0 {
             found.append(
                 .warning("backup", "there is none", remedy: "the daemon makes one every day and when it exits"))
-        case nil: break
         }
-        if let finding = subscriptionsCopy(shows: shows) { found.append(finding) }
+        if let listed {
+            found.append(.ok("subscriptions", "\(listed) in \(copy)"))
+        } else if access(copy, F_OK) == 0 {
+            found.append(
+                .warning(
+                    "subscriptions", "\(copy) is damaged",
+                    remedy: "the daemon renames it and writes a new one after the next change of the subscriptions"))
+        } else if shows > 0 {
+            found.append(
+                .warning(
+                    "subscriptions", "\(copy) does not exist",
+                    remedy: "the daemon writes it after the next change of the subscriptions"))
+        }
         do throws(CredentialFileError) {
             _ = try CredentialStore<ShowID>.reading(paths.credentials)
         } catch {
@@ -191,47 +170,22 @@ extension Doctor {
         return found
     }
 
-    /// The state of the library's backup.
-    private enum Backup {
-        /// The backup is usable. The text is its mtime, as ISO 8601.
-        case sound(String)
-        /// The backup is not usable, for the reason in the text.
-        case damaged(String)
-        /// The backup cannot be read, for the reason in the text.
-        case unreadable(String)
-    }
-
-    /// Checks a backup; `nil` if it does not exist.
-    private static func check(_ path: String) -> Backup? {
+    /// Checks the library's backup. Returns its time as ISO 8601, `nil` if the backup is not usable, and the finding,
+    /// `nil` if there is no backup.
+    private func backup() -> (age: String?, finding: Finding?) {
+        let path = installation.paths.libraryBackup
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard stat(path, &status) == 0 else { return (nil, nil) }
         do {
             try Library.openForReading(at: path).check()
-            return .sound(TimeText.iso8601(Int64(status.st_mtim.tv_sec)))
+            let age = TimeText.iso8601(Int64(status.st_mtim.tv_sec))
+            return (age, .ok("backup", "of \(age), sound"))
         } catch LibraryError.damaged(_, let reason) {
-            return .damaged(reason)
+            let remedy = "remove it: the daemon makes a new one within a day"
+            return (nil, .warning("backup", "\(path) is damaged (\(reason))", remedy: remedy))
         } catch {
-            return .unreadable("\(error)")
+            return (nil, .warning("backup", "\(error)", remedy: "make the file readable, or remove it"))
         }
-    }
-
-    /// Checks the copy of the subscriptions, from which a lost library is restored.
-    ///
-    /// - Parameter shows: The number of shows in the library.
-    private func subscriptionsCopy(shows: Int) -> Finding? {
-        let path = installation.paths.subscriptionsCopy
-        guard access(path, F_OK) == 0 else {
-            if shows == 0 { return nil }
-            return .warning(
-                "subscriptions", "\(path) does not exist",
-                remedy: "the daemon writes it after the next change of the subscriptions")
-        }
-        guard let count = subscriptionsCount else {
-            return .warning(
-                "subscriptions", "\(path) is damaged",
-                remedy: "the daemon renames it and writes a new one after the next change of the subscriptions")
-        }
-        return .ok("subscriptions", "\(count) in \(path)")
     }
 
     /// The number of shows in the copy of the subscriptions; `nil` if it is missing or damaged.
@@ -296,19 +250,14 @@ extension Doctor {
                 backlog.episodes == 0
                 ? ""
                 : ", \(ReportText.count(backlog.episodes, "episode")) (\(ByteText.size(backlog.bytes))) to be moved"
-            var found: [Finding] = []
-            if let problem = record.problem {
-                found.append(
-                    .warning(
-                        "archive", problem + waiting,
-                        remedy: "mount its disk; podfs notices, and until then its episodes are read from their servers"
-                    ))
-            } else if let hindrance = record.hindrance {
-                found.append(
-                    .warning(
-                        "archive", hindrance + waiting,
-                        remedy: "make room on its disk, or make it writable; podfs tries again within a quarter hour"))
-            }
+            let state =
+                record.problem.map {
+                    ($0, "mount its disk; podfs notices, and until then its episodes are read from their servers")
+                }
+                ?? record.hindrance.map {
+                    ($0, "make room on its disk, or make it writable; podfs tries again within a quarter hour")
+                }
+            var found = state.map { [Finding.warning("archive", $0.0 + waiting, remedy: $0.1)] } ?? []
             let defects = try library.defectiveArchivedFiles()
             found += defects.prefix(Self.mostFiles).map { file in
                 .warning(
@@ -323,6 +272,60 @@ extension Doctor {
             return found.isEmpty ? [.ok("archive", record.path + waiting)] : found
         } catch {
             return [.problem("archive", "\(CommandError(error))", remedy: "see the finding about the library")]
+        }
+    }
+
+    // MARK: Verification
+
+    /// Has the daemon, the only writer of the cache and of the archive, read every complete file and compare its digest
+    /// with the one that was recorded when its download finished. The daemon evicts the damaged files of the cache.
+    func verification() async -> [Finding] {
+        let line = ProgressLine()
+        defer { line.finish() }
+        do {
+            let daemon = try installation.daemon()
+            defer { daemon.close() }
+            let library = try installation.existingLibrary()
+            /// - Parameter remedy: Returns the remedy for a file with a problem.
+            func verify(
+                _ check: String, _ noun: String, _ files: [(episode: EpisodeID, path: String, size: Int64)],
+                remedy: (EpisodeID) throws -> String
+            ) async throws -> [Finding] {
+                var found: [Finding] = []
+                var bytes: Int64 = 0
+                for (index, file) in files.enumerated() {
+                    line.show("verifying \(ProgressText.count(index + 1, of: files.count, file.path))")
+                    for problem in try await daemon.perform(.verify(episodes: [file.episode]), \.acted).problems {
+                        found.append(
+                            .problem(check, "\(file.path): \(problem)", remedy: try remedy(file.episode)))
+                    }
+                    bytes += file.size
+                }
+                let good = ReportText.count(files.count - found.count, noun)
+                return found + [.ok(check, "\(good) verified, \(ByteText.size(bytes)) read")]
+            }
+            let cached = try library.renditions().filter(\.complete).map {
+                ($0.episode, try library.path(of: $0.episode) ?? "", $0.size ?? 0)
+            }
+            let found = try await verify("episodes", "cached episode", cached) { episode in
+                // The daemon does not evict a file that it could not check, for lack of memory for example.
+                try library.rendition(of: episode)?.complete == true
+                    ? "podfs doctor --verify again" : "it was evicted, and is fetched again when it is read"
+            }
+            guard try library.hasArchivedFiles() else { return found }
+            if let problem = try library.archiveFolder()?.problem {
+                let remedy = "mount its disk, then podfs doctor --verify again"
+                return found + [.warning("archived", problem, remedy: remedy)]
+            }
+            let archived = try library.archivedFiles(after: "", limit: .max).compactMap { file in
+                file.episode.map { ($0, file.path, file.size) }
+            }
+            return try await found
+                + verify("archived", "archived episode", archived) { _ in
+                    "put a good copy there, or fetch the episode again: podfs download EPISODE"
+                }
+        } catch {
+            return [.problem("episodes", "\(CommandError(error))", remedy: "then podfs doctor --verify again")]
         }
     }
 }

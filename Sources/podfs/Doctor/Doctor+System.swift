@@ -4,8 +4,11 @@ import Foundation
 import Glibc
 import Platform
 import PodcastFilesystem
+import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
+import PodcastService
+import Transfers
 
 // Checks of the system.
 extension Doctor {
@@ -52,27 +55,20 @@ extension Doctor {
         }
     }
 
-    /// Whether fusermount3 is set-user-id root.
-    private static var helperIsPrivileged: Bool {
-        var status = stat()
-        guard let path = program("fusermount3"), stat(path, &status) == 0 else { return false }
-        return status.st_mode & S_ISUID != 0 && status.st_uid == 0
-    }
-
     /// Checks fusermount3, which mounts on behalf of users.
     func helper() -> Finding {
         let isRoot = geteuid() == 0
-        let status: Finding.Status = isRoot ? .warning : .problem
         let need = isRoot ? "root mounts without it, users do not" : "without it you cannot mount"
-        guard let path = Self.program("fusermount3") else {
-            return Finding(
-                check: "fusermount3", status: status, message: "is not in PATH: \(need)",
-                remedy: "install the package fuse3")
+        func defect(_ message: String, remedy: String) -> Finding {
+            Finding(check: "fusermount3", status: isRoot ? .warning : .problem, message: message, remedy: remedy)
         }
-        guard Self.helperIsPrivileged else {
-            return Finding(
-                check: "fusermount3", status: status, message: "\(path) is not set-user-id root: \(need)",
-                remedy: "chown root \(path) && chmod u+s \(path)")
+        var status = stat()
+        guard let path = Self.program("fusermount3"), stat(path, &status) == 0 else {
+            return defect("is not in PATH: \(need)", remedy: "install the package fuse3")
+        }
+        guard status.st_mode & S_ISUID != 0, status.st_uid == 0 else {
+            return defect(
+                "\(path) is not set-user-id root: \(need)", remedy: "chown root \(path) && chmod u+s \(path)")
         }
         return .ok("fusermount3", path)
     }
@@ -80,12 +76,13 @@ extension Doctor {
     /// Reports whether users may mount with `allow_other` (mount.fuse3(8)).
     func otherUsers() -> Finding {
         let path = "/etc/fuse.conf"
-        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-        let lines = text.split(whereSeparator: \.isNewline)
+        let lines = (SystemFile.contents(path) ?? "").split(whereSeparator: \.isNewline)
         let isSet = lines.contains { $0.trimmingCharacters(in: .whitespaces) == "user_allow_other" }
-        if isSet { return .ok(path, "user_allow_other is set: mount --allow-other works") }
         return .ok(
-            path, "user_allow_other is not set; only mount --allow-other needs it, unless root mounts")
+            path,
+            isSet
+                ? "user_allow_other is set: mount --allow-other works"
+                : "user_allow_other is not set; only mount --allow-other needs it, unless root mounts")
     }
 
     // MARK: Mounts
@@ -130,5 +127,109 @@ extension Doctor {
             names.isEmpty
             ? "no player is on it now" : "on it now: " + names.map(PlainText.oneLine).joined(separator: ", ")
         return .ok("players", "the session bus answers; \(seen)")
+    }
+}
+
+// Checks of the daemon, its systemd units, and its access to servers.
+extension Doctor {
+    /// Checks the socket and the daemon that listens on it. Sends only the hello: unlike other commands, it does not
+    /// make an older daemon exit.
+    func daemon() -> Finding {
+        let paths = installation.paths
+        var status = stat()
+        if stat(paths.socket, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+            return .problem(
+                "socket", "\(paths.socket) is not a socket",
+                remedy: "remove it: rm \(ShellQuoting.quoted(paths.socket))")
+        }
+        let connection: DaemonConnection
+        do {
+            guard let found = try DaemonConnection.connect(to: paths.socket) else {
+                return .ok("daemon", "not running; commands and mounts start it on demand")
+            }
+            connection = found
+        } catch {
+            return .problem("socket", "\(error)", remedy: "check XDG_RUNTIME_DIR")
+        }
+        defer { connection.close() }
+        if let welcome = try? installation.launcher.greet(connection, as: .command) {
+            return finding(for: welcome, paths)
+        }
+        let pid = SystemFile.contents(paths.pidFile)?.trimmingCharacters(in: .whitespacesAndNewlines)
+        return .problem(
+            "daemon", "\(pid.map { "process \($0)" } ?? "it") does not answer at \(paths.socket)",
+            remedy: "kill it (kill -9 \(pid ?? "PID")); no data is lost, and the next command starts a new one")
+    }
+
+    private func finding(for welcome: Welcome, _ paths: InstallationPaths) -> Finding {
+        let name = "process \(welcome.pid), version \(welcome.version)"
+        if welcome.library != paths.library || welcome.cache != paths.cache {
+            return .problem(
+                "daemon", "\(name), serves \(welcome.library) and \(welcome.cache)",
+                remedy: "give each environment its own XDG_RUNTIME_DIR")
+        }
+        if welcome.protocolVersion > protocolVersion || welcome.schema > Library.schemaVersion {
+            return .problem("daemon", "\(name), is newer than this program", remedy: "use the newer program")
+        }
+        let isOther = welcome.version != Podfs.version
+        guard isOther || installation.isDaemonOutdated else { return .ok("daemon", name) }
+        let defect =
+            isOther
+            ? "has another version than this program (\(Podfs.version))"
+            : "has not read the configuration since it was changed"
+        return .warning(
+            "daemon", "\(name), \(defect)",
+            remedy: "kill \(welcome.pid): the next command starts a new daemon, and downloads continue")
+    }
+
+    /// Reports unattended work that is skipped for a day because two daemons in a row crashed during it.
+    func skippedWork() -> [Finding] {
+        WorkJournal.skipped(installation.paths, now: Int64(time(nil))).map { entry in
+            .warning(
+                "work", entry.explanation,
+                remedy: "\(installation.paths.log) has the errors, before its last start message")
+        }
+    }
+
+    /// Checks the user's unit files, as written by `podfs service install`.
+    func services() -> Finding {
+        let service = Service(installation: installation)
+        guard service.isInstalled else {
+            return .ok(
+                "systemd",
+                "no podfs units are installed, which is optional; after podfs service install, systemd starts the daemon on demand"
+            )
+        }
+        if let stale = service.staleUnit {
+            return .warning(
+                "systemd", "\(stale) is missing or differs from this version's unit",
+                remedy: "restore it: podfs service install")
+        }
+        return .ok("systemd", "units in \(service.folder)")
+    }
+
+    /// Checks whether the certificates of https servers can be verified.
+    func certificates() -> Finding {
+        let authorities = Authorities.inUse
+        let place = authorities.bundle ?? authorities.folder ?? "nowhere"
+        guard authorities.isPresent else {
+            return .problem(
+                "certificates", "the system has no certificate authorities (\(place)): no https server is trusted",
+                remedy: "install the package ca-certificates")
+        }
+        return .ok("certificates", place)
+    }
+
+    /// Checks whether the catalogues answer, if `online`. Starts a daemon to send the request if none runs.
+    func catalogue(online: Bool) async -> Finding {
+        guard online else { return .ok("catalogue", "not checked; to check: podfs doctor --online") }
+        let remedy = "check the network, and search.itunes.url in podfs.conf(5)"
+        do {
+            let (shows, problems) = try await installation.perform(.search(term: "podcast", limit: 1), \.found)
+            if let problem = problems.first { return .problem("catalogue", problem, remedy: remedy) }
+            return .ok("catalogue", shows.isEmpty ? "answers without results" : "answers")
+        } catch {
+            return .problem("catalogue", "\(CommandError(error))", remedy: remedy)
+        }
     }
 }
