@@ -34,51 +34,21 @@ struct MediaFinder {
         guard clinux_is_directory(status.st_mode) != 0 else { throw CommandError(.failed, "\(root) is not a folder") }
         // A stack of folders rather than a recursion: a hostile tree may be thousands of folders deep.
         var folders: [(path: String, device: dev_t)] = [("", status.st_dev)]
-        var isFirst = true
         while let folder = folders.popLast() {
-            guard let entries = entries(of: folder.path) else {
-                if isFirst { throw CommandError(.failed, "\(root) cannot be read: \(errnoText())") }
+            let path = absolute(folder.path)
+            if excluding.contains(path) { continue }
+            guard let entries = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+                if folder.path.isEmpty { throw CommandError(.failed, "\(root) cannot be read: \(errnoText())") }
                 problems.append((folder.path, "the folder cannot be read: \(errnoText())"))
                 continue
             }
-            isFirst = false
-            var below: [(path: String, device: dev_t)] = []
-            for name in entries.sorted() where !name.hasPrefix(".") {
-                let path = folder.path.isEmpty ? name : "\(folder.path)/\(name)"
-                if let found = examine(path, parent: folder.device) { below.append(found) }
+            let names = entries.sorted().filter { !$0.hasPrefix(".") }
+            let below = names.compactMap { name in
+                examine(folder.path.isEmpty ? name : "\(folder.path)/\(name)", parent: folder.device)
             }
             folders += below.reversed()
         }
     }
-
-    /// Returns the names in a folder; `nil` if it cannot be read, with the reason in errno.
-    private mutating func entries(of folder: String) -> [String]? {
-        let path = absolute(folder)
-        guard !excluding.contains(path) else { return [] }
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (folder.isEmpty ? 0 : O_NOFOLLOW))
-        guard descriptor >= 0 else { return nil }
-        guard let stream = fdopendir(descriptor) else {
-            close(descriptor)
-            return nil
-        }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let bytes = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: UInt8.self, capacity: 256) { start in
-                    Array(UnsafeBufferPointer(start: start, count: strnlen(start, 255)))
-                }
-            }
-            guard let name = String(validating: bytes, as: UTF8.self) else {
-                problems.append((below(folder, String(decoding: bytes, as: UTF8.self)), "its name is not UTF-8"))
-                continue
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
-    }
-
-    private func below(_ folder: String, _ name: String) -> String { folder.isEmpty ? name : "\(folder)/\(name)" }
 
     private func absolute(_ path: String) -> String {
         path.isEmpty ? root : root == "/" ? "/" + path : "\(root)/\(path)"
@@ -126,41 +96,23 @@ struct MediaFinder {
                 filled = max(0, count)
             }
         }
-        let hasExtension = !NSString(string: name).pathExtension.isEmpty
-        switch MediaFileFacts(media) {
-        case .empty: problems.append((path, "it is empty"))
-        case .document(let document):
-            // Many files without an extension are texts.
-            if hasExtension { problems.append((path, "it is \(document), not media")) } else { others += 1 }
-        case .media(let format):
-            guard hasExtension || format != nil else { return others += 1 }
-            var folders = [self.name]
-            folders += path.split(separator: "/").dropLast().map(String.init)
-            files.append(
-                AdoptableFile(path: path, folders: folders, size: size, format: format, tags: MediaTags(of: media)))
-            progress(files.count)
-        }
-    }
-}
-
-/// The kind of a file according to its beginning.
-private enum MediaFileFacts {
-    case empty
-    /// A document, with an article.
-    case document(String)
-    /// Media, of this format if it is known.
-    case media(MediaFormat?)
-
-    init(_ media: MediaBytes) {
         let head = media.beginning(upTo: BodyContent.window)
-        guard !head.isEmpty else {
-            self = .empty
-            return
+        guard !head.isEmpty else { return problems.append((path, "it is empty")) }
+        let hasExtension = !NSString(string: name).pathExtension.isEmpty
+        var format: MediaFormat?
+        switch BodyContent(head, isWhole: Int64(head.count) == size) {
+        case .document(let document) where hasExtension:
+            return problems.append((path, "it is \(document.rawValue), not media"))
+        // Many files without an extension are texts.
+        case .document: return others += 1
+        case .media(let found): format = found
+        case .binary, nil: break
         }
-        switch BodyContent(head, isWhole: Int64(head.count) == media.size) {
-        case .document(let document): self = .document(document.rawValue)
-        case .media(let format): self = .media(format)
-        case .binary, nil: self = .media(nil)
-        }
+        guard hasExtension || format != nil else { return others += 1 }
+        var folders = [self.name]
+        folders += path.split(separator: "/").dropLast().map(String.init)
+        files.append(
+            AdoptableFile(path: path, folders: folders, size: size, format: format, tags: MediaTags(of: media)))
+        progress(files.count)
     }
 }

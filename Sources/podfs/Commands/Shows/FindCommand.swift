@@ -40,21 +40,57 @@ struct FindCommand: PodfsCommand {
             return Terminal.print(json ? "[]" : Self.nothing(text))
         }
         let index = FindIndex(path: installation.paths.findIndex)
-        let finder = Finder(library, installation, try FindExcerpts(term))
-        var count = 0
+        let (excerpts, transcripts) = (try FindExcerpts(term), TranscriptFiles(folder: installation.paths.assets))
+        // The folder where this user has mounted the library.
+        lazy var mount = MountEntry.own().first {
+            if case .process = $0.answer() { $0.shows(library.path) } else { false }
+        }?.path
+        var array = JSONArrayOutput()
+        var isEmpty = true
         // Printed one by one, since the excerpts of the last results are made after the first result is read.
         for entry in try library.foundEntries(try index.episodes(matching: term), limit: Self.limit) {
-            guard let found = try finder.found(entry) else { continue }
-            count += 1
-            if json {
-                Terminal.write(json: count == 1 ? "[" : ",\n ")
-                Terminal.write(json: String(decoding: found.json.encoded(pretty: false), as: UTF8.self))
-            } else {
-                for line in found.lines { Terminal.print(line) }
+            // An episode that was removed meanwhile is not listed.
+            guard let episode = try library.episode(id: entry.id), let show = try library.folder(id: entry.podcast)
+            else { continue }
+            isEmpty = false
+            let notes = try episode.notes.flatMap(excerpts.notes)
+            let cues = transcripts.cues(of: episode.id, archivedAt: try library.opening(of: episode.id)?.archive)
+            let spoken = try excerpts.spoken(cues ?? [])
+            let command = spoken.flatMap { spoken in
+                mount.map {
+                    "mpv --start=\(Int(spoken.start)) \(ShellQuoting.quoted("\($0)/\(show.name)/\(episode.name)"))"
+                }
             }
+            if json {
+                array.write(
+                    .object([
+                        ("show", .string(show.name)), ("name", .string(episode.name)),
+                        ("title", .string(episode.title)),
+                        ("published", .string(orNull: episode.published.map(TimeText.iso8601))),
+                        ("notes", .string(orNull: notes)),
+                        (
+                            "transcript",
+                            spoken.map { .object([("time", .double($0.start)), ("text", .string($0.text))]) } ?? .null
+                        ), ("command", .string(orNull: command)),
+                    ]))
+                continue
+            }
+            // The day in the feed's time zone; that on which the episode was first seen if it is undated.
+            let moment = (episode.published ?? episode.firstSeen) + Int64(episode.publishedOffset)
+            Terminal.print(
+                PlainText.oneLine("\(show.name), \(TimeText.iso8601(moment).prefix(10)): \(episode.title)"))
+            if let notes { Terminal.print(PlainText.oneLine("    " + notes)) }
+            if let spoken {
+                Terminal.print(PlainText.oneLine("    \(TimeText.clock(spoken.start))  \(spoken.text)"))
+            }
+            if let command { Terminal.print("    " + command) }
         }
-        if json { Terminal.print(count == 0 ? "[]" : "]") } else if count == 0 { Terminal.print(Self.nothing(text)) }
-        try reportProgress(of: index, library, installation)
+        if json { array.end() } else if isEmpty { Terminal.print(Self.nothing(text)) }
+        let (indexed, all) = (try index.count(), try library.findableCount())
+        guard indexed < all else { return }
+        Terminal.error("note: \(indexed) of \(ReportText.count(all, "episode")) are indexed so far")
+        // The daemon indexes the others.
+        try installation.daemon().close()
     }
 
     /// Returns the term that the arguments mean: an argument with spaces is a phrase, unless it has quotation marks.
@@ -63,87 +99,4 @@ struct FindCommand: PodfsCommand {
     }
 
     private static func nothing(_ text: String) -> String { "nothing found for \(PlainText.oneLine(text))" }
-
-    /// Prints how many episodes are indexed, if not all are, and starts the daemon, which indexes the others.
-    private func reportProgress(of index: FindIndex, _ library: Library, _ installation: Installation) throws {
-        let (indexed, all) = (try index.count(), try library.findableCount())
-        guard indexed < all else { return }
-        Terminal.error("note: \(indexed) of \(ReportText.count(all, "episode")) are indexed so far")
-        try installation.daemon().close()
-    }
-}
-
-/// An episode that `podfs find` has found.
-private struct FoundEpisode {
-    var show: String
-    var name: String
-    var title: String
-    /// The day of publication in the feed's time zone, `YYYY-MM-DD`; the day on which the episode was first seen if it
-    /// is undated.
-    var day: String
-    var published: Int64?
-    /// The part of the notes that matches; `nil` if none does.
-    var notes: String?
-    var spoken: SpokenCue?
-    /// The command that plays the episode from the match in the transcript; `nil` without one, or if the folder is not
-    /// mounted.
-    var command: String?
-
-    var lines: [String] {
-        var lines = ["\(show), \(day): \(title)"]
-        if let notes { lines.append("    " + notes) }
-        if let spoken { lines.append("    \(TimeText.clock(spoken.start))  \(spoken.text)") }
-        lines = lines.map(PlainText.oneLine)
-        if let command { lines.append("    " + command) }
-        return lines
-    }
-
-    var json: OrderedJSON {
-        .object([
-            ("show", .string(show)), ("name", .string(name)), ("title", .string(title)),
-            ("published", .string(orNull: published.map(TimeText.iso8601))), ("notes", .string(orNull: notes)),
-            (
-                "transcript",
-                spoken.map { .object([("time", .double($0.start)), ("text", .string($0.text))]) } ?? .null
-            ), ("command", .string(orNull: command)),
-        ])
-    }
-}
-
-/// The source of what is printed about found episodes.
-private final class Finder {
-    private let library: Library
-    private let installation: Installation
-    private let excerpts: FindExcerpts
-    private let transcripts: TranscriptFiles
-    /// The folder where this user has mounted the library; `nil` if there is none.
-    private lazy var mount: String? = MountEntry.own().first {
-        if case .process = $0.answer() { $0.shows(library.path) } else { false }
-    }?.path
-
-    init(_ library: Library, _ installation: Installation, _ excerpts: FindExcerpts) {
-        self.library = library
-        self.installation = installation
-        self.excerpts = excerpts
-        transcripts = TranscriptFiles(folder: installation.paths.assets)
-    }
-
-    /// Returns what is printed about an episode; `nil` if it was removed meanwhile.
-    func found(_ entry: EpisodeEntry) throws -> FoundEpisode? {
-        guard let episode = try library.episode(id: entry.id), let show = try library.folder(id: entry.podcast) else {
-            return nil
-        }
-        let moment = (episode.published ?? episode.firstSeen) + Int64(episode.publishedOffset)
-        var found = FoundEpisode(
-            show: show.name, name: episode.name, title: episode.title, day: String(TimeText.iso8601(moment).prefix(10)),
-            published: episode.published)
-        found.notes = try episode.notes.flatMap(excerpts.notes)
-        let cues = transcripts.cues(of: episode.id, archivedAt: try library.opening(of: episode.id)?.archive)
-        found.spoken = try excerpts.spoken(cues ?? [])
-        if let spoken = found.spoken, let mount {
-            let path = "\(mount)/\(show.name)/\(episode.name)"
-            found.command = "mpv --start=\(Int(spoken.start)) \(ShellQuoting.quoted(path))"
-        }
-        return found
-    }
 }

@@ -35,9 +35,8 @@ struct ListCommand: PodfsCommand {
 
     func perform() async throws {
         let installation = try Installation()
-        let library = try installation.library()
-        if let show {
-            guard let library else { throw CommandError(.failed, "there is no show '\(show)': podfs subscribe URL") }
+        let library = try show == nil ? installation.library() : installation.existingLibrary()
+        if let show, let library {
             let found = try PathResolver(library: library).show(show, matching: .part)
             try await list([found], namesShow: false, library, installation)
         } else if unplayed || downloaded {
@@ -80,28 +79,24 @@ struct ListCommand: PodfsCommand {
     ) async throws {
         let live = try await Self.liveStates(installation)
         let configuration = try installation.configuration()
-        var count = 0
+        var array = JSONArrayOutput()
         for show in shows {
             let podcast = try library.podcast(id: show.id)
-            let episodes = try library.episodes(of: show.id)
             let reasons = try AutoDownload.reasons(
                 of: show.id, in: library, count: configuration.autoDownload, rules: configuration.autoDownloadRules,
                 keep: configuration.keep, now: Int64(time(nil)))
-            for episode in episodes where isWanted(episode) {
-                count += 1
+            for episode in try library.episodes(of: show.id) where isWanted(episode) {
                 let progress = EpisodeProgress(episode, live[episode.id])
                 if json {
-                    Terminal.write(json: count == 1 ? "[" : ",\n ")
                     let url = podcast?.visible(episode.url) ?? WebAddress.redacted(episode.url)
-                    let value = Self.json(
-                        episode, progress, url: url, reasons[episode.id], show: namesShow ? show.name : nil)
-                    Terminal.write(json: String(decoding: value.encoded(pretty: false), as: UTF8.self))
+                    array.write(
+                        Self.json(episode, progress, url: url, reasons[episode.id], show: namesShow ? show.name : nil))
                 } else {
                     Terminal.print((namesShow ? show.name + "/" : "") + Self.line(episode, progress))
                 }
             }
         }
-        if json { Terminal.print(count == 0 ? "[]" : "]") }
+        if json { array.end() }
     }
 
     private func isWanted(_ episode: Episode) -> Bool {
@@ -118,7 +113,7 @@ struct ListCommand: PodfsCommand {
     }
 
     private static func line(_ podcast: Podcast) -> String {
-        var line = "\(PlainText.oneLine(podcast.name)): \(podcast.episodes) episode\(podcast.episodes == 1 ? "" : "s")"
+        var line = "\(PlainText.oneLine(podcast.name)): \(ReportText.count(podcast.episodes, "episode"))"
         if podcast.cached > 0 { line += ", \(podcast.cached) cached" }
         if let error = podcast.error { line += " (\(podcast.state): \(PlainText.oneLine(error)))" }
         return line
