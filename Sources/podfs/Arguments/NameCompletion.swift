@@ -8,7 +8,8 @@ import PodcastProtocol
 enum NameCompletion {
     /// The completion of a SHOW argument.
     static let shows = CompletionKind.custom { _, _, prefix in
-        quotedForShell(shows(beginning: unquoted(prefix)))
+        let names = (try? library()?.folders().map(\.name)) ?? []
+        return quotedForShell(names.filter { $0.hasPrefix(unquoted(prefix)) })
     }
 
     /// The completion of a PATH argument: shows, `SHOW/EPISODE`, and file paths.
@@ -24,11 +25,6 @@ enum NameCompletion {
         InstallationPaths(environment: ProcessInfo.processInfo.environment).flatMap {
             try? Library.openForReading(at: $0.library)
         }
-    }
-
-    private static func shows(beginning prefix: String) -> [String] {
-        let names = (try? library()?.folders().map(\.name)) ?? []
-        return names.filter { $0.hasPrefix(prefix) }
     }
 
     private static func paths(beginning prefix: String) -> [String] {

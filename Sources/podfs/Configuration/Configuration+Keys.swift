@@ -103,7 +103,7 @@ extension Configuration {
         }
         if service.schedule.minimum > service.schedule.maximum {
             throw document.error(
-                at: document.line(of: "refresh.min") ?? document.line(of: "refresh.max"),
+                at: document.entries.last { ["refresh.min", "refresh.max"].contains($0.path) }?.line,
                 "refresh.min is longer than refresh.max")
         }
         service.nameTemplate = service.nameTemplate.portable(isPortable)

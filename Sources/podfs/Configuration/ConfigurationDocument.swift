@@ -45,9 +45,6 @@ struct ConfigurationDocument: Sendable {
         ConfigurationError(path: path, line: line, message: message)
     }
 
-    /// Returns the line of the entry with this path; `nil` if there is no such entry.
-    func line(of path: String) -> Int? { entries.first { $0.path == path }?.line }
-
     /// Returns the entries of a valid document with their line numbers, which the parser does not report. So each
     /// statement is parsed alone: a statement (a heading, or a key with its value) begins at the start of a line, and
     /// ends with the first line up to which it is valid.

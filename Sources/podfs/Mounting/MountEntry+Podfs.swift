@@ -59,9 +59,6 @@ extension MountEntry {
         all().last { file == $0.path || file.hasPrefix($0.path == "/" ? "/" : $0.path + "/") }
     }
 
-    /// Whether the process of this mount, of podfs or of another FUSE program, has died.
-    var isDead: Bool { answer() == .dead }
-
     /// Returns this user's mounts of type `fuse.podfs`. Asks no mount: one of another program may hang.
     static func own() -> [MountEntry] { all().filter { $0.type == "fuse.podfs" && $0.owner == getuid() } }
 

@@ -13,7 +13,7 @@ enum MountPoint {
         // After a mount's process has died, the kernel answers stat(2) from its cache for a while. The mount table is
         // therefore checked first.
         if let mounted = MountEntry.at(absolute(folder)), mounted.isPodfs {
-            guard mounted.isDead else {
+            guard mounted.answer() == .dead else {
                 throw CommandError(
                     .failed,
                     "\(folder) is mounted already; to unmount it: podfs unmount \(ShellQuoting.quoted(folder))")
@@ -22,15 +22,15 @@ enum MountPoint {
         }
         var status = stat()
         if stat(folder, &status) != 0 {
-            let code = errno
-            // A dead mount of another FUSE program is not detached.
-            if code == ENOTCONN {
-                throw CommandError(
-                    .failed,
-                    "\(folder) is a dead mount of another program; detach it first: fusermount3 -uz "
-                        + ShellQuoting.quoted(folder))
-            }
-            throw problem(folder, code)
+            let (code, quoted) = (errno, ShellQuoting.quoted(folder))
+            let reason =
+                switch code {
+                case ENOENT: " does not exist; create it first: mkdir -p \(quoted)"
+                // A dead mount of another FUSE program is not detached.
+                case ENOTCONN: " is a dead mount of another program; detach it first: fusermount3 -uz \(quoted)"
+                default: ": \(errnoText(code))"
+                }
+            throw CommandError(.failed, folder + reason)
         }
         guard clinux_is_directory(status.st_mode) != 0 else {
             throw CommandError(.failed, "\(folder) is not a folder: podfs mounts on an empty folder")
@@ -42,9 +42,8 @@ enum MountPoint {
         } catch {
             throw CommandError(.failed, "\(folder) cannot be read: \(error.localizedDescription)")
         }
-        guard names.isEmpty else {
-            let found = names.count == 1 ? "it has '\(names[0])'" : "\(names.count) names, '\(names[0])' among them"
-            throw CommandError(.failed, "\(folder) is not empty (\(found)): mount on an empty folder")
+        if let name = names.first {
+            throw CommandError(.failed, "\(folder) is not empty (it has '\(name)'): mount on an empty folder")
         }
         guard access("/dev/fuse", F_OK) == 0 else {
             throw CommandError(
@@ -52,14 +51,6 @@ enum MountPoint {
                 "there is no /dev/fuse: load the kernel module (modprobe fuse), or pass the device to the container")
         }
         return path
-    }
-
-    private static func problem(_ folder: String, _ code: Int32) -> CommandError {
-        if code == ENOENT {
-            return CommandError(
-                .failed, "\(folder) does not exist; create it first: mkdir -p \(ShellQuoting.quoted(folder))")
-        }
-        return CommandError(.failed, "\(folder): \(errnoText(code))")
     }
 
     /// Returns the absolute path. Symbolic links are resolved, unless a component cannot be accessed because it is

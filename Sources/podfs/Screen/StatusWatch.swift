@@ -92,8 +92,7 @@ struct StatusWatch {
                 width: traits.width, height: isWhole ? nil : traits.height, hasColour: traits.hasColour)
             if keyboard != nil, !isWhole {
                 frame.selected = selection.task
-                let help = TextWidth.columns(WatchKey.help) <= traits.width ? WatchKey.help : WatchKey.shortHelp
-                frame.footer = message ?? help
+                frame.footer = message ?? WatchKey.help
             }
             return frame.lines(board)
         }
@@ -187,9 +186,8 @@ enum WatchKey: Hashable, Sendable {
         "o": .open, "\r": .open, "\n": .open,
     ]
 
-    /// The line that explains the keys, and a shorter one.
-    static let help = "↑↓ select   s suspend   r resume   c cancel   o open   q quit"
-    static let shortHelp = "s r c o  q quit"
+    /// The line that explains the keys.
+    static let help = "q quit   ↑↓ select   s suspend   r resume   c cancel   o open"
 
     /// Performs the action of the key on a task, and returns the line to show; `nil` for an arrow key or `q`.
     func perform(on task: TaskInfo, _ daemon: DaemonConnection) async -> String? {

@@ -96,7 +96,10 @@ struct ServiceUninstallCommand: PodfsCommand {
             throw CommandError(.failed, "there are no units of podfs in \(service.folder)")
         }
         for name in service.mounts + [Units.socketName, Units.serviceName] { service.control("disable", "--now", name) }
-        for name in try service.remove() { Terminal.print("removed: \(service.path(name))") }
+        for path in service.units.all.map({ service.path($0.name) }) where access(path, F_OK) == 0 {
+            guard unlink(path) == 0 else { throw CommandError(.failed, "\(path): \(errnoText())") }
+            Terminal.print("removed: \(path)")
+        }
         // systemctl removes these links only if the user manager is running.
         for name in service.mounts { unlink("\(service.folder)/default.target.wants/\(name)") }
         unlink("\(service.folder)/sockets.target.wants/\(Units.socketName)")
@@ -151,20 +154,6 @@ struct Service {
         } catch {
             throw CommandError(.failed, "\(folder) cannot be created: \(error.localizedDescription)")
         }
-    }
-
-    /// Removes the unit files.
-    ///
-    /// - Returns: The names of the removed units.
-    func remove() throws -> [String] {
-        var removed: [String] = []
-        for unit in units.all where access(path(unit.name), F_OK) == 0 {
-            guard unlink(path(unit.name)) == 0 else {
-                throw CommandError(.failed, "\(path(unit.name)): \(errnoText())")
-            }
-            removed.append(unit.name)
-        }
-        return removed
     }
 
     // MARK: Service manager
