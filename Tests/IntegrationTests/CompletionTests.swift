@@ -106,13 +106,6 @@ import Testing
         try await tryAll("fish", setUp: "podfs --generate-completion-script fish | source")
     }
 
-    @Test func completionParsesQuotesLikeTheShell() {
-        #expect(NameCompletion.unquoted("Example\\ Sh") == "Example Sh")
-        #expect(NameCompletion.unquoted("'It'\\''s") == "It's")
-        #expect(NameCompletion.unquoted("\"a b") == "a b")
-        #expect(NameCompletion.quotedForBash("a $(b) 日1") == "a\\ \\$\\(b\\)\\ 日1")
-    }
-
     @Test func everyShellHasACompletionScript() async throws {
         for (shell, word) in [("bash", "complete "), ("zsh", "#compdef podfs"), ("fish", "complete -c 'podfs'")] {
             let script = try await home.run("--generate-completion-script", shell)

@@ -263,10 +263,4 @@ import Transfers
             try load(Array("keep = \"all\"\n# caf".utf8) + [0xE9, 0x0A])
         }
     }
-
-    @Test func distanceCountsEdits() {
-        #expect(LikelyName.distance(Array("kitten"), Array("sitting")) == 3)
-        #expect(LikelyName.distance([], Array("abc")) == 3 && LikelyName.distance(Array("abc"), []) == 3)
-        #expect(LikelyName.distance(Array("é"), Array("e")) == 1)
-    }
 }

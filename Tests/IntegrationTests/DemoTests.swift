@@ -1,9 +1,7 @@
 import Foundation
 import FoundationXML
-import PodcastProtocol
 import TestSupport
 import Testing
-import Transfers
 
 @testable import podfs
 
@@ -13,42 +11,23 @@ import Transfers
 
         func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
         func number(_ range: Range<Int>) -> Int { bytes[range].reversed().reduce(0) { $0 << 8 | Int($1) } }
-        var samples: [Int] {
-            stride(from: 44, to: bytes.count, by: 2).map {
-                Int(Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8))
-            }
-        }
     }
 
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
 
-    private var shortest: DemoShow.Episode {
-        get throws {
-            try #require(DemoShow.all.flatMap(\.episodes).min { $0.audio.seconds < $1.audio.seconds })
-        }
-    }
-
     private func curl(_ arguments: String...) async throws -> ChildProcess.Result {
         try await ChildProcess.run("curl", ["-sS", "--noproxy", "*"] + arguments)
     }
 
     @Test func audioIsAWAVFileOfTheAnnouncedSize() throws {
-        let audio = try shortest.audio
+        let audio = try #require(DemoShow.all.first?.episodes.first).audio
         let wav = WAV(bytes: audio.render())
         #expect(wav.bytes.count == audio.size)
         #expect(wav.text(0..<4) == "RIFF" && wav.text(8..<16) == "WAVEfmt " && wav.text(36..<40) == "data")
         #expect(wav.number(4..<8) == audio.size - 8 && wav.number(40..<44) == audio.size - 44)
         #expect(wav.number(20..<22) == 1 && wav.number(22..<24) == 1 && wav.number(24..<28) == 22_050)
-        let samples = wav.samples
-        #expect(samples.count == audio.seconds * 22_050)
-        let peak = samples.map(abs).max() ?? 0
-        #expect((16_000...16_384).contains(peak))
-        for second in 0..<audio.seconds {
-            let loudest = samples[(second * 22_050)..<(second + 1) * 22_050].map(abs).max() ?? 0
-            #expect(loudest > 500, "second \(second)")
-        }
     }
 
     @Test func feedsAreWellFormedAndTheirLengthsAreTrue() async throws {

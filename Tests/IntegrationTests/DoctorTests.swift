@@ -203,25 +203,17 @@ import Testing
     @Test func unsafeOrUnusableFoldersAreReported() async throws {
         let show = try await MountedShow(isMounted: false)
         let data = show.home.dataDirectory
-        chmod(data, 0o777)
-        expect(
-            try await examine(show.home), "folders", "problem", "\(data) is writable by other users",
-            remedy: "chmod 700")
-        chmod(data, 0o755)
-        expect(try await examine(show.home), "folders", "warning", "\(data) is readable by other users")
-        chmod(data, 0o700)
-        chmod(show.home.library, 0o644)
-        expect(
-            try await examine(show.home), "folders", "problem", "\(show.home.library) is readable by other users",
-            remedy: "chmod 600")
-        chmod(show.home.library, 0o600)
-        let passwords = show.home.dataDirectory + "/upload-credentials.json"
-        try show.home.directory.write("data/podfs/upload-credentials.json", text: "{}")
-        chmod(passwords, 0o644)
-        expect(
-            try await examine(show.home), "folders", "problem", "\(passwords) is readable by other users",
-            remedy: "chmod 600")
-        chmod(passwords, 0o600)
+        let passwords = try show.home.directory.write("data/podfs/upload-credentials.json", text: "{}")
+        for (path, mode, usual, status, message) in [
+            (data, 0o777, 0o700, "problem", "writable"), (data, 0o755, 0o700, "warning", "readable"),
+            (show.home.library, 0o644, 0o600, "problem", "readable"), (passwords, 0o644, 0o600, "problem", "readable"),
+        ] as [(String, mode_t, mode_t, String, String)] {
+            chmod(path, mode)
+            expect(
+                try await examine(show.home), "folders", status, "\(path) is \(message) by other users",
+                remedy: "chmod \(String(usual, radix: 8))")
+            chmod(path, usual)
+        }
         if geteuid() == 0 {
             expect(
                 try await examine(

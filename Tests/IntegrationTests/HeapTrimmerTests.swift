@@ -20,26 +20,6 @@ import Testing
         try await waitUntil(description: "memory is trimmed again") { count.withLock { $0 } == 2 }
     }
 
-    @Test func trimmingWaitsForTheEndOfTheWork() async throws {
-        let count = Mutex(0)
-        let trimmer = HeapTrimmer(pause: .milliseconds(200)) { count.withLock { $0 += 1 } }
-        let clock = ContinuousClock()
-        let end = clock.now + .milliseconds(600)
-        var last = clock.now
-        trimmer.recordWork()
-        while clock.now < end {
-            usleep(1_000)
-            // On a busy machine the pause may pass between two calls of `recordWork`. Then memory may be returned
-            // before the end of the loop.
-            let isLate = clock.now - last >= .milliseconds(200)
-            #expect(isLate || count.withLock { $0 } == 0)
-            if isLate { break }
-            last = clock.now
-            trimmer.recordWork()
-        }
-        try await waitUntil(description: "memory is trimmed") { count.withLock { $0 } == 1 }
-    }
-
     /// Returns the private resident bytes of this process; proc_pid_statm(5).
     private static func residentOwn() throws -> Int {
         let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")

@@ -32,6 +32,7 @@ struct ReplyTests {
             ["evict", "Example Show/2026-01-01 Episode 1.mp3"],
             ["rename", "Example Show/2026-01-01 Episode 1.mp3", "x"], ["set", "Example Show", "played=all"],
             ["set", "Example Show", "keep=all"], ["download", "Example Show"], ["list", "Example Show"], ["status"],
+            ["status", "--watch"],
             ["events", "--since", "0", "--once"], ["inspect", "https://example.com/feed"], ["search", "tides"],
             ["subscribe", "https://example.com/feed"],
         ] {

@@ -157,27 +157,17 @@ import Testing
         #expect(asked.isEmpty && !FileManager.default.fileExists(atPath: folder))
     }
 
-    @Test func unitsForTheDefaultPathsSetNoVariables() throws {
-        let environment = ["HOME": "/root", "XDG_RUNTIME_DIR": "/run/user/\(getuid())"]
-        let account = getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) } ?? ""
-        let paths = try #require(InstallationPaths(environment: environment.merging(["HOME": account]) { $1 }))
-        let units = Units(
-            executable: "/opt/a b/po%d$x", paths: paths, environment: environment.merging(["HOME": account]) { $1 })
-        let texts = units.all.map(\.text).joined()
-        #expect(texts.contains("ListenStream=%t/podfs/daemon.sock\n") && !texts.contains("Environment="))
-        #expect(texts.contains("ExecStart=\"/opt/a b/po%%d$x\" daemon --foreground\n"), "\(texts)")
-    }
-
-    @Test func aDollarSignIsNotExpanded() throws {
-        let environment = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/r", "XDG_CACHE_HOME": "/b$c"]
+    @Test func theProgramAndTheVariablesAreQuotedAndNothingIsExpanded() throws {
+        let environment = ["HOME": "/home/a", "XDG_RUNTIME_DIR": "/run/user/\(getuid())", "XDG_CACHE_HOME": "/b$c"]
         let paths = try #require(InstallationPaths(environment: environment))
-        let texts = Units(executable: "/usr/bin/podfs", paths: paths, environment: environment).all.map(\.text)
+        let texts = Units(executable: "/opt/a b/po%d$x", paths: paths, environment: environment).all.map(\.text)
         for text in texts where text.contains("[Service]") {
             #expect(text.contains("Environment=\"XDG_CACHE_HOME=/b$c\"\n"), "\(text)")
         }
+        #expect(texts.joined().contains("ExecStart=\"/opt/a b/po%%d$x\" daemon --foreground\n"), "\(texts)")
         // The prefix `:` disables the expansion of variables in the folder's name.
         let mount = try #require(texts.last)
-        #expect(mount.contains("\nExecStart=:/usr/bin/podfs mount --foreground %f\n"), "\(mount)")
+        #expect(mount.contains("\nExecStart=:\"/opt/a b/po%%d$x\" mount --foreground %f\n"), "\(mount)")
         #expect(mount.contains("\nExecStartPre=:/bin/mkdir -p %f\n"), "\(mount)")
     }
 }

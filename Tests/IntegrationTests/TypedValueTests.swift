@@ -16,14 +16,6 @@ struct TypedValueTests {
         #expect(EpisodeSetting.seconds(text) == seconds)
     }
 
-    @Test func aSettingIsPrintedAsItIsTyped() throws {
-        #expect(try EpisodeSetting("position=1:02:30").description == "position=1:02:30")
-        #expect(try EpisodeSetting("position=90").description == "position=1:30")
-        #expect(try EpisodeSetting("played=yes") == .played(true))
-        #expect(throws: CommandError.self) { try EpisodeSetting("played") }
-        #expect(throws: CommandError.self) { try EpisodeSetting("=1") }
-    }
-
     @Test(arguments: [
         ("example.com/feed.xml", "https://example.com/feed.xml"), ("example.com", "https://example.com"),
         ("localhost:8080/f", "https://localhost:8080/f"), ("example.com:81?x", "https://example.com:81?x"),

@@ -168,17 +168,6 @@ import Transfers
         gate.open()
     }
 
-    @Test func theReasonWhyTheDaemonDoesNotListItsTasksIsPrinted() async throws {
-        let home = try PodfsHome()
-        let daemon = try FrameServer.daemon(of: home) { peer, command, frame in
-            guard case .tasks? = command else { return peer.answer(frame, .done) }
-            peer.answer(frame, Failure(message: "the list is out of order"))
-        }
-        let failed = try await home.run("status", "--watch")
-        #expect(failed.exitCode == 1 && failed.error == "podfs: the list is out of order\n", "\(failed.error)")
-        withExtendedLifetime(daemon) {}
-    }
-
     // MARK: Long commands
 
     @Test func aDownloadWithWaitShowsItsProgress() async throws {
