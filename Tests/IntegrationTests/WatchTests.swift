@@ -237,9 +237,7 @@ import Transfers
         let gate = Gate(heldAt: 200_000)
         show.server.serve("/large", Resource(text: feed, contentType: "application/rss+xml"), [.hold(gate)])
         let subscribe = try terminal("subscribe", show.server.url("/large"), columns: 100)
-        try await waitUntil(description: "the size is shown") {
-            subscribe.text.firstMatch(of: #/large: [0-9.]+ KiB of [0-9.]+ [KM]iB/#) != nil
-        }
+        try await subscribe.waitForText("/large: waiting for the server")
         gate.open()
         #expect(try await subscribe.wait() == .exited(0))
         try await subscribe.waitForText("Large: 3000 episodes")
