@@ -1,9 +1,8 @@
+internal import Foundation
 import GRDB
 import Glibc
 internal import Platform
-package import PodcastProtocol
 import Synchronization
-package import Transfers
 
 /// The subscriptions and their episodes, in a SQLite file.
 ///
@@ -56,7 +55,6 @@ package final class Library: Sendable {
         }
         return try LibraryError.translating(path, isOpening: found == Schema.version) {
             try Schema.migrator.migrate(pool)
-            try pool.write { db in try Schema.bound(db) }
             let readers = readers ?? ReaderConnections(path: path, configuration: configuration(readOnly: true))
             let library = Library(path: path, writer: pool, readers: readers)
             try pool.write { db in try library.materializedViews.open(db, now: Int64(time(nil))) }
@@ -119,12 +117,8 @@ package final class Library: Sendable {
 
     /// Copies the whole log into the database file and closes the library. The file alone then contains everything.
     func closeAfterCheckpoint() throws {
-        try LibraryError.translating(path) {
-            try readers.close()
-            guard let writer else { throw LibraryError.readOnly }
-            try writer.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
-            try writer.close()
-        }
+        try checkpoint()
+        try writer?.close()
     }
 
     /// Checks the whole file for damage, which takes seconds for a large one. Runs `PRAGMA quick_check`, or
@@ -176,31 +170,22 @@ package final class Library: Sendable {
 
     // MARK: - Ids
 
-    /// The highest ids assigned so far; 0 if there are none.
-    package struct Identifiers: Sendable, Equatable {
-        package var podcast: ShowID
-        package var episode: EpisodeID
-        package var download: TaskID
-    }
+    /// The tables whose ids are never reused.
+    static let numberedTables = ["podcast", "episode", "download"]
 
-    /// Returns the highest ids assigned so far.
-    package func identifiers() throws -> Identifiers {
+    /// Returns the highest id that each of `numberedTables` has assigned so far; 0 if there is none.
+    package func identifiers() throws -> [String: Int64] {
         let last = try dictionary("SELECT name, seq FROM sqlite_sequence") { ($0[0] as String, $0[1] as Int64) }
-        return Identifiers(
-            podcast: ShowID(last["podcast"] ?? 0), episode: EpisodeID(last["episode"] ?? 0),
-            download: TaskID(last["download"] ?? 0))
+        return Dictionary(uniqueKeysWithValues: Self.numberedTables.map { ($0, last[$0] ?? 0) })
     }
 
     /// Ensures that all ids assigned from now on are higher than these.
     ///
     /// Needed after a library was rebuilt or restored from a backup. The ids that the lost library had assigned are
     /// part of inode numbers, which running programs and the kernel may still use.
-    package func reserve(_ identifiers: Identifiers) throws {
+    func reserve(_ identifiers: [String: Int64]) throws {
         try write { db in
-            for (table, last) in [
-                ("podcast", identifiers.podcast.rawValue), ("episode", identifiers.episode.rawValue),
-                ("download", identifiers.download.rawValue),
-            ] {
+            for (table, last) in identifiers {
                 try db.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [last, table])
                 if db.changesCount == 0 {
                     try db.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [table, last])
@@ -321,8 +306,12 @@ package final class Library: Sendable {
     /// An existing file is not opened: closing any descriptor of it would release the locks of another connection in
     /// this process (fcntl(2), "Advisory record locking").
     private static func prepareFile(at path: String) throws {
-        if let slash = path.lastIndex(of: "/"), slash > path.startIndex {
-            try createFolder(String(path[..<slash]), for: path)
+        do {
+            try FileManager.default.createDirectory(
+                at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw LibraryError.failed(path: path, reason: error.localizedDescription)
         }
         let created = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         if created >= 0 {
@@ -332,16 +321,6 @@ package final class Library: Sendable {
         } else {
             throw systemError(path)
         }
-    }
-
-    /// Creates a folder, and its missing parents, with mode 0700.
-    private static func createFolder(_ folder: String, for path: String) throws {
-        if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT, let slash = folder.lastIndex(of: "/"), slash > folder.startIndex else {
-            throw systemError(path)
-        }
-        try createFolder(String(folder[..<slash]), for: path)
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw systemError(path) }
     }
 
     /// Returns the error for the current `errno`.

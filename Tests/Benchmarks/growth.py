@@ -39,7 +39,7 @@ def multiply(path, port, shows):
             database.execute(
                 f"INSERT INTO episode (podcast, {names}) SELECT ?, {names} FROM episode WHERE podcast = ?", (row, template))
             database.execute("""
-                INSERT INTO detail SELECT copy.id, detail.notes, detail.chapters_url FROM detail
+                INSERT INTO detail SELECT copy.id, detail.extras, detail.notes FROM detail
                 JOIN episode AS original ON original.id = detail.episode AND original.podcast = ?
                 JOIN episode AS copy ON copy.podcast = ? AND copy.folded = original.folded""", (template, row))
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

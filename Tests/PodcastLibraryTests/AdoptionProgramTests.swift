@@ -13,7 +13,7 @@ struct AdoptionProgramTests {
     private struct Program: Sendable, CustomTestStringConvertible {
         var testDescription: String
         /// Returns the folders and the name of the file of an episode of a show.
-        var place: @Sendable (AdoptableEpisode, Subscription) -> (folders: [String], name: String)
+        var place: @Sendable (EpisodeSummary, Subscription) -> (folders: [String], name: String)
     }
 
     private static let titles: [(show: String, title: @Sendable (Int) -> String)] = [
@@ -51,13 +51,11 @@ struct AdoptionProgramTests {
                     "https://d.example.com/2026/\(letters)\(number).mp3"
                 default: "https://e.example.com/hf\(number).mp3"
                 }
-            return AdoptableEpisode(
-                id: EpisodeID(Int64(place * 40 + number)), show: show.podcast,
+            return EpisodeSummary(
+                id: EpisodeID(Int64(place * 40 + number)),
                 name: "\(GregorianDay(seconds: published)?.description ?? "") \(FileName.stem(title)).mp3",
-                title: title,
-                guid: "\(place)-\(number)", url: url, published: published,
-                size: EpisodeSize(
-                    confirmed: nil, length: 20_000_000 + published % 1_000_000, duration: nil, type: nil, name: ""))
+                title: title, published: published, size: 20_000_000 + published % 1_000_000, sizeSource: .feed,
+                podcast: show.podcast, guid: "\(place)-\(number)", url: url)
         }
     }
 
@@ -110,10 +108,10 @@ struct AdoptionProgramTests {
     @Test(arguments: programs, [true, false]) private func filesFindTheirEpisodes(program: Program, hasSizes: Bool) {
         let known = Self.episodes.filter { $0.id.rawValue % 7 != 0 }
         let files = Self.episodes.map { episode in
-            let place = program.place(episode, Self.shows[Int(episode.show.rawValue) - 1])
+            let place = program.place(episode, Self.shows[Int(episode.podcast.rawValue) - 1])
             return AdoptableFile(
                 path: (place.folders + [place.name]).joined(separator: "/"), folders: ["old"] + place.folders,
-                size: hasSizes ? episode.size.bytes : 12_345, format: .mpegAudio)
+                size: hasSizes ? episode.size : 12_345, format: .mpegAudio)
         }
         let decisions = AdoptionMatcher(shows: Self.shows, episodes: known).decisions(about: files)
         var right = 0
@@ -124,7 +122,7 @@ struct AdoptionProgramTests {
         }
         // Without a size, a host that calls all files alike leaves nothing to know them by.
         let isHopeless = !hasSizes && (program.testDescription == "gPodder" || program.testDescription == "podget")
-        let possible = known.count { !isHopeless || $0.show != 3 }
+        let possible = known.count { !isHopeless || $0.podcast != 3 }
         #expect(right * 100 >= possible * 95, "\(right) of \(possible)")
     }
 }

@@ -36,7 +36,7 @@ struct EpisodeMediaTests {
     }
 
     private func item(_ guid: String?, _ alternates: [AlternateEnclosure]) -> Item {
-        item(guid, "https://x.example/1.mp3", type: "audio/mpeg", alternates)
+        item(guid, "https://x.example/1.mp3", alternates)
     }
 
     private func episode(_ podcast: ShowID) throws -> Episode {

@@ -20,9 +20,7 @@ struct EpisodeSummaryTests {
             item.chapters = (0..<number).map { Chapter(start: Double($0), title: "c\($0)") }
             return item
         }
-        podcast = try library.subscribe(
-            url: feedURL, feed: makeFeed(items), name: nil, response: ok, template: .standard, now: noon
-        ).podcast.id
+        podcast = try library.subscribe(feed: makeFeed(items)).podcast.id
     }
 
     private func summaries(_ limits: SummaryLimits) throws -> [EpisodeSummary] {

@@ -28,15 +28,6 @@ struct FeedTroubleTests {
         #expect(record.announced == trouble)
     }
 
-    @Test mutating func aHealthyFeedEndsIt() {
-        record.observe(.refused, at: noon)
-        #expect(record.announce(at: noon) == .unauthorised)
-        record.observe(.healthy, at: noon + 1)
-        #expect(record == FeedTroubleRecord())
-        record.observe(.refused, at: noon + 2)
-        #expect(record.announce(at: noon + 2) == .unauthorised)
-    }
-
     @Test mutating func otherFailuresChangeNothing() {
         record.observe(.missing, at: noon)
         record.observe(.failed, at: noon + 5)
@@ -45,15 +36,6 @@ struct FeedTroubleTests {
         #expect(record.announced == .gone)
         record.observe(.unchanged, at: noon + day + 9)
         #expect(record.announced == nil)
-    }
-
-    @Test mutating func anUnchangedEmptyFeedStaysEmpty() {
-        record.observe(.emptied, at: noon)
-        record.observe(.unchanged, at: noon + 20 * day)
-        #expect(record.announce(at: noon + 29 * day) == nil)
-        #expect(record.announce(at: noon + 30 * day) == .empty)
-        record.observe(.unchanged, at: noon + 31 * day)
-        #expect(record.announced == .empty)
     }
 
     @Test mutating func anotherTroubleIsAnnouncedToo() {

@@ -1,6 +1,7 @@
 import Foundation
 import PodcastFeed
 import PodcastProtocol
+import Testing
 import Transfers
 
 @testable import PodcastLibrary
@@ -63,20 +64,25 @@ extension Library {
     {
         try subscribe(
             url: url, feed: makeFeed(items, title: title), name: name,
-            response: FeedResponse(finalURL: url, status: 200), now: noon)
+            response: FeedResponse(finalURL: url, status: 200))
     }
 
     func subscribe(
-        url: String, feed: Feed, name: String?, response: FeedResponse, template: NameTemplate = .standard, now: Int64,
-        ephemeral: Bool = false, fromServer server: String? = nil
+        url: String = feedURL, feed: Feed, name: String? = nil, response: FeedResponse = ok,
+        template: NameTemplate = .standard, now: Int64 = noon, ephemeral: Bool = false, fromServer: String? = nil
     ) throws -> MergeResult {
         let show = ArrivingShow(
-            url: url, feed: feed, name: name, response: response, now: now, ephemeral: ephemeral, fromServer: server)
+            url: url, feed: feed, name: name, response: response, now: now, ephemeral: ephemeral,
+            fromServer: fromServer)
         return try subscribe([show], template: template)[0].get()
     }
 
     func merge(_ items: [Item], into podcast: ShowID, now: Int64 = noon + day) throws -> MergeResult {
-        try merge(feed: makeFeed(items), into: podcast, response: ok, template: .standard, now: now)
+        try merge(feed: makeFeed(items), into: podcast, now: now)
+    }
+
+    func merge(feed: Feed, into podcast: ShowID, response: FeedResponse = ok, now: Int64) throws -> MergeResult {
+        try merge(feed: feed, into: podcast, response: response, template: .standard, now: now)
     }
 
     /// Returns the episodes of a view, in its order.
@@ -84,4 +90,18 @@ extension Library {
         guard let folder = try viewFolder(named: view) else { return [] }
         return try entries(of: folder.id).map(\.id)
     }
+}
+
+/// Expects that an error is thrown for which `isExpected` is true.
+func expectError(
+    _ isExpected: (LibraryError) -> Bool = \.isDamage, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Void
+) {
+    let error = #expect(throws: LibraryError.self, sourceLocation: sourceLocation) { try body() }
+    #expect(error.map(isExpected) ?? false, "\(String(describing: error))", sourceLocation: sourceLocation)
+}
+
+extension LibraryError {
+    var isDamage: Bool { if case .damaged = self { true } else { false } }
+    var isFailure: Bool { if case .failed = self { true } else { false } }
 }

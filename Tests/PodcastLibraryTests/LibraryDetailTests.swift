@@ -29,9 +29,7 @@ struct LibraryDetailTests {
         feed.trailers = [Trailer(media: Enclosure(url: "https://e.com/t.mp3", length: 5, type: "audio/mpeg"))]
         feed.skipHours = [0, 23]
         feed.skipDays = ["sunday", "saturday"]
-        let show = try library.subscribe(
-            url: feedURL, feed: feed, name: nil, response: ok, template: .standard, now: noon
-        ).podcast
+        let show = try library.subscribe(feed: feed).podcast
         #expect(try library.details(ofShow: show.id) == feed.details && feed.details != nil)
         #expect(
             try summaries(of: show.id).map(\.details) == [item.details] && item.details?.discussions.isEmpty == true)
@@ -41,14 +39,14 @@ struct LibraryDetailTests {
 
         // A merge of an equal feed does not change the show's change time. A merge of a feed with another person sets
         // it.
-        let same = try library.merge(feed: feed, into: show.id, response: ok, template: .standard, now: noon + 1)
+        let same = try library.merge(feed: feed, into: show.id, now: noon + 1)
         #expect(same.updated.isEmpty && same.podcast.changed == noon)
         feed.items[0].persons = [Person(name: "Nora")]
-        let other = try library.merge(feed: feed, into: show.id, response: ok, template: .standard, now: noon + 2)
+        let other = try library.merge(feed: feed, into: show.id, now: noon + 2)
         #expect(other.updated.count == 1 && other.podcast.changed == noon + 2)
         #expect(try summaries(of: show.id).first?.details?.persons == [Person(name: "Nora")])
         feed.funding = []
-        let poorer = try library.merge(feed: feed, into: show.id, response: ok, template: .standard, now: noon + 3)
+        let poorer = try library.merge(feed: feed, into: show.id, now: noon + 3)
         #expect(poorer.podcast.changed == noon + 3)
 
         let bare = try library.merge([makeItem("One", guid: "1", url: "https://e.com/1.mp3")], into: show.id)

@@ -11,9 +11,6 @@ import Transfers
     private var (folder, library) = makeLibrary()
     private let now = Int64(Date().timeIntervalSince1970)
 
-    init() throws {
-    }
-
     private func show() throws -> (podcast: ShowID, episodes: [EpisodeID]) {
         let result = try library.subscribe(
             [

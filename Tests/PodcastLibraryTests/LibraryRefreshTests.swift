@@ -26,7 +26,7 @@ struct LibraryRefreshTests {
         try library.refreshFailed(podcast: ids[0], status: 500, error: "no", next: noon, now: noon + 1)
         try library.refreshFailed(podcast: ids[0], status: 500, error: "no", next: noon, now: noon + 2)
         #expect(try library.refreshRecord(of: ids[0]).failures == 2)
-        _ = try library.merge(feed: makeFeed([]), into: ids[1], response: ok, template: .standard, now: noon)
+        _ = try library.merge(feed: makeFeed([]), into: ids[1], now: noon)
         let gone = try library.recordUnchanged(
             [unchanged(ids[0], next: noon + 9), unchanged(999), unchanged(ids[1]), unchanged(ids[2], etag: "\"2\"")],
             now: noon + 5)
@@ -45,28 +45,12 @@ struct LibraryRefreshTests {
         func response(_ status: Int, _ space: AddressSpace?) -> FeedResponse {
             FeedResponse(finalURL: "https://e.com/1", status: status, space: space, reach: space)
         }
-        _ = try library.merge(
-            feed: makeFeed([]), into: id, response: response(226, .local), template: .standard, now: noon)
+        _ = try library.merge(feed: makeFeed([]), into: id, response: response(226, .local), now: noon)
         #expect(try library.showAccess(of: id)?.space == .local && library.showAccess(of: id)?.reach == .local)
-        _ = try library.merge(
-            feed: makeFeed([]), into: id, response: response(226, .public), template: .standard, now: noon)
+        _ = try library.merge(feed: makeFeed([]), into: id, response: response(226, .public), now: noon)
         #expect(try library.showAccess(of: id)?.space == .public && library.showAccess(of: id)?.reach == .local)
-        _ = try library.merge(
-            feed: makeFeed([]), into: id, response: response(226, nil), template: .standard, now: noon)
+        _ = try library.merge(feed: makeFeed([]), into: id, response: response(226, nil), now: noon)
         #expect(try library.showAccess(of: id)?.space == .public)
-    }
-
-    @Test func aFailureRollsBackItsBatch() throws {
-        let ids = try (1...3).map(subscribe)
-        try DatabaseQueue(path: folder.library).write { db in
-            try db.execute(
-                sql: """
-                    CREATE TRIGGER forbid BEFORE UPDATE ON podcast WHEN old.id = \(ids[1])
-                    BEGIN SELECT RAISE(ABORT, 'forbidden'); END
-                    """)
-        }
-        #expect(throws: LibraryError.self) { try library.recordUnchanged(ids.map { unchanged($0) }, now: noon + 5) }
-        #expect(try library.podcasts().map(\.httpStatus) == [200, 200, 200])
     }
 
     @Test func refreshSubjectsHaveTheSettingsOfTheirShows() throws {
@@ -79,8 +63,7 @@ struct LibraryRefreshTests {
         #expect(all.map(\.settings) == [[:], ["keep": "5"], ["user_agent": "x"]])
         #expect(try library.refreshSubjects(dueAt: noon) == all)
         #expect(try library.refreshSubject(of: ids[1]) == all[1])
-        let found = try library.subscribe(
-            url: feedURL, feed: makeFeed([]), name: nil, response: ok, template: .standard, now: noon, ephemeral: true)
+        let found = try library.subscribe(feed: makeFeed([]), ephemeral: true)
         #expect(try library.refreshSubject(of: found.podcast.id) == nil)
         #expect(try library.refreshSubject(of: found.podcast.id, evenFound: true)?.etag == "\"1\"")
         #expect(try library.refreshSubjects() == all)
@@ -104,7 +87,7 @@ struct LibraryRefreshTests {
         try library.refreshFailed(podcast: id, status: 500, error: "no", next: noon, now: noon + 1)
         var response = ok
         response.updateInterval = 7_200
-        _ = try library.merge(feed: makeFeed([]), into: id, response: response, template: .standard, now: noon)
+        _ = try library.merge(feed: makeFeed([]), into: id, response: response, now: noon)
         #expect(try library.refreshRecord(of: id).updateInterval == 7_200)
         #expect(try library.refreshRecord(of: id).failures == 0)
         #expect(try library.refreshSubject(of: id)?.updateInterval == 7_200)
@@ -162,15 +145,14 @@ struct LibraryRefreshTests {
         let show = try library.subscribe([makeItem("One", url: "https://e.com/1.mp3")]).podcast.id
         _ = try library.merge(
             feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), into: show, response: response,
-            template: .standard, now: now + year)
+            now: now + year)
         #expect(try library.nextRefresh() == now + year + 3_600)
         try clearFutureSchedules(now: now)
         #expect(try library.nextRefresh() == now)
         // A plausible schedule is left unchanged.
         response.nextRefresh = now + 3_600
         _ = try library.merge(
-            feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), into: show, response: response,
-            template: .standard, now: now)
+            feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), into: show, response: response, now: now)
         try clearFutureSchedules(now: now)
         #expect(try library.nextRefresh() == now + 3_600)
     }

@@ -146,16 +146,6 @@ struct LibraryRenditionTests {
         #expect(try library.podcasts().map(\.episodes) == [2])
     }
 
-    @Test func aConfirmedSizeNeedsNoRendition() throws {
-        #expect(try library.entry(id: episode)?.sizeSource == .feed)
-        try library.confirm(episode: episode, size: 31_337, now: noon + 1)
-        let entry = try #require(try library.entry(id: episode))
-        #expect(entry.size == 31_337 && entry.sizeSource == .server && entry.changed == noon + 1)
-        try library.confirm(episode: episode, size: 31_337, now: noon + 2)
-        #expect(try library.entry(id: episode)?.changed == noon + 1)
-        #expect(throws: LibraryError.noSuchEpisode(999)) { try library.confirm(episode: 999, size: 1, now: noon) }
-    }
-
     @Test func playedFilesAreEvictedFirstThenTheLeastRecentlyOpened() throws {
         try library.pin(rendition(1, "one"), now: noon)
         try library.pin(Rendition(episode: other, generation: 1, file: "two", lastOpened: noon + 5), now: noon)

@@ -41,8 +41,7 @@ struct LibrarySubscriptionsTests {
 
     @Test func aSearchResultBecomesTheSubscription() throws {
         let found = try library.subscribe(
-            url: feedURL, feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), name: nil, response: ok,
-            template: .standard, now: noon, ephemeral: true
+            feed: makeFeed([makeItem("One", url: "https://e.com/1.mp3")]), ephemeral: true
         ).podcast
         var show = UnfetchedShow(
             url: feedURL, name: "Mine", title: "Outline", link: "https://e.com/", error: "down", httpStatus: 503,

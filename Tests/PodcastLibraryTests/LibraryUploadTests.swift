@@ -46,14 +46,10 @@ struct LibraryUploadTests {
     @Test func progressAndFailureOfAnUploadAreStored() throws {
         let id = try add(1).id
         let progress = UploadResumeData(step: .posted, location: "https://e.com/1", speaksTus: true, offset: 77)
-        try library.record(upload: id, progress)
-        try library.fail(upload: id, error: "broken", keeping: Event(sequence: 1, time: 2, .idle))
+        try library.update(upload: id) { $0.progress = progress }
+        try library.update(upload: id, keeping: Event(sequence: 1, time: 2, .idle)) { $0.error = "broken" }
         let reopened = try #require(try Library.openForReading(at: folder.library).upload(id: id))
         #expect(reopened.progress == progress && reopened.error == "broken" && !reopened.suspended)
-        try library.setSuspended(upload: id, true)
-        #expect(try library.upload(id: id)?.error == "broken")
-        try library.setSuspended(upload: id, false)
-        #expect(try library.upload(id: id)?.error == nil && library.upload(id: id)?.suspended == false)
         #expect(try library.events(since: 0).count == 1)
     }
 

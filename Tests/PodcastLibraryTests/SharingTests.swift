@@ -28,10 +28,8 @@ import Transfers
         func subscribe(_ name: String, _ url: String, blocked: Bool = false) throws -> Podcast {
             var feed = makeFeed([makeItem(name, url: "https://example.com/\(name).mp3")], title: name)
             feed.isBlocked = blocked
-            return try library.subscribe(
-                url: url, feed: feed, name: nil, response: FeedResponse(finalURL: url, status: 200),
-                template: .standard, now: noon
-            ).podcast
+            return try library.subscribe(url: url, feed: feed, response: FeedResponse(finalURL: url, status: 200))
+                .podcast
         }
         let plain = try subscribe("A", "https://example.com/feed")
         let blocked = try subscribe("B", "https://example.com/blocked", blocked: true)

@@ -159,7 +159,7 @@ package struct Enclosure: Sendable, Equatable, Codable, JSONObject {
 }
 
 /// A transcript of an item (`podcast:transcript`).
-package struct Transcript: Sendable, Equatable, JSONObject {
+package struct Transcript: Sendable, Equatable, Codable, JSONObject {
     package var url: String
     package var type: String?
     package var language: String?

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 internal import Platform
 package import PodcastFeed
@@ -42,27 +43,9 @@ package struct AdoptableFile: Sendable, Equatable {
     }
 }
 
-/// An episode of the library, for `AdoptionMatcher`.
-package struct AdoptableEpisode: Sendable, Equatable {
-    package var id: EpisodeID
-    package var show: ShowID
-    /// The file's name in the mount.
-    package var name: String
-    package var title: String
-    package var guid: String?
-    /// The media URL.
-    package var url: String
-    /// The time of publication, in seconds since 1970 UTC, and the UTC offset of the feed's time zone in seconds.
-    package var published: Int64?
-    package var publishedOffset = 0
-    /// The duration in seconds.
-    package var duration: Double?
-    package var size = EpisodeSize(bytes: 0, source: .unknown)
-    /// Whether the episode is completely downloaded.
-    package var isComplete = false
-
+extension EpisodeSummary {
     /// Whether the feed or a server has given a size.
-    var hasKnownSize: Bool { size.source == .server || size.source == .feed }
+    var hasKnownSize: Bool { sizeSource == .server || sizeSource == .feed }
 
     /// Returns the numbers of the days of publication in the feed's time zone, in UTC, and at another offset.
     func days(alsoAt offset: Int = 0) -> Set<Int64> {
@@ -118,23 +101,78 @@ package enum AdoptionDecision: Sendable, Equatable {
 
 extension Library {
     /// Returns the episodes of all subscribed shows, for `AdoptionMatcher`.
-    package func adoptableEpisodes() throws -> [AdoptableEpisode] {
-        try rows(
+    package func adoptableEpisodes() throws -> [EpisodeSummary] {
+        try all(where: "\(EpisodeSQL.isFindable) ORDER BY e.id")
+    }
+}
+
+/// The database of another podcast program: gPodder's file `Database`, or the file that AntennaPod exports.
+package enum ForeignDatabase {
+    /// The reason why a database cannot be used.
+    package struct Failure: Error, CustomStringConvertible {
+        package var description: String
+    }
+
+    /// The maximum number of episodes that are read.
+    private static let limit = 1_000_000
+
+    /// Reads what a database says about episodes. It is opened for reading only.
+    ///
+    /// - Throws: `Failure`.
+    package static func records(at path: String) throws -> [ForeignRecord] {
+        var configuration = GRDB.Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        do {
+            return try DatabaseQueue(path: path, configuration: configuration).read { db in
+                if try db.tableExists("episode"), try db.tableExists("podcast") { return try gPodder(db) }
+                if try db.tableExists("FeedItems"), try db.tableExists("FeedMedia") { return try antennaPod(db) }
+                throw Failure(description: "\(path) is a database of neither gPodder nor AntennaPod")
+            }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
+            throw Failure(description: "\(path) is not a database: give gPodder's file Database or AntennaPod's export")
+        } catch let error as DatabaseError {
+            throw Failure(description: "\(path) cannot be read: \(error.message ?? "error \(error.resultCode)")")
+        }
+    }
+
+    /// gPodder has no played mark: a downloaded episode that is no longer new was played, and so was one whose position
+    /// is at its end (`PodcastEpisode.is_finished`).
+    private static func gPodder(_ db: Database) throws -> [ForeignRecord] {
+        try Row.fetchCursor(
+            db,
             """
-            SELECT e.id, e.podcast, e.name, e.title, e.guid, e.url, e.published, e.published_offset, e.duration, \
-            \(EpisodeSQL.size), e.length, e.type, r.complete
-            FROM podcast p JOIN episode e ON e.podcast = p.id LEFT JOIN rendition r ON r.episode = e.id
-            WHERE p.ephemeral = 0 AND e.buried = 0 ORDER BY e.id
+            SELECT p.url, e.guid, e.url, p.download_folder, e.download_filename, e.state = 1 AND NOT e.is_new,
+                e.current_position, e.total_time
+            FROM episode e JOIN podcast p ON p.id = e.podcast_id LIMIT \(limit)
             """
-        ) { row in
-            let name: String = row[2]
-            return AdoptableEpisode(
-                id: row[0], show: row[1], name: name, title: row[3], guid: row[4], url: row[5],
-                published: row[6], publishedOffset: row[7], duration: row[8],
-                size: EpisodeSize(
-                    confirmed: row[bytes: 9], length: row[bytes: 10], duration: row[8],
-                    type: row[11], name: name),
-                isComplete: row[12] ?? false)
+        ).mapAll { row in
+            let position: Double = row[6] ?? 0
+            let total: Double = row[7] ?? 0
+            let isFinished = position > 0 && total > 0 && (position + 10 >= total || position >= total * 0.99)
+            let folder: String = row[3]
+            let file: String = row[4]
+            return ForeignRecord(
+                program: "gPodder", feed: row[0], guid: row[1], url: row[2],
+                file: file.isEmpty ? nil : "\(folder)/\(file)", played: row[5] || isFinished,
+                position: isFinished || position < 1 ? nil : position)
+        }
+    }
+
+    private static func antennaPod(_ db: Database) throws -> [ForeignRecord] {
+        try Row.fetchCursor(
+            db,
+            """
+            SELECT f.download_url, i.item_identifier, m.download_url, m.file_url, i.read = 1, m.position
+            FROM FeedMedia m JOIN FeedItems i ON i.id = m.feeditem JOIN Feeds f ON f.id = i.feed LIMIT \(limit)
+            """
+        ).mapAll { row in
+            let path: String = row[3]
+            let position: Double = (row[5] ?? 0) / 1_000
+            return ForeignRecord(
+                program: "AntennaPod", feed: row[0], guid: row[1], url: row[2],
+                file: path.isEmpty ? nil : path.split(separator: "/").suffix(2).joined(separator: "/"),
+                played: row[4], position: position < 1 ? nil : position)
         }
     }
 }

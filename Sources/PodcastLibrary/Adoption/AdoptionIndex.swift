@@ -10,14 +10,30 @@ struct AdoptionIndex {
         var day: Int64
     }
 
-    let episodes: [AdoptableEpisode]
-    private(set) var titleKeys: [ComparisonKey] = []
-    private(set) var urlKeys: [ComparisonKey] = []
-    private(set) var nameKeys: [ComparisonKey] = []
-    private(set) var titles: [String: [Int]] = [:]
+    /// The episodes by one of their texts.
+    struct Texts {
+        private(set) var keys: [ComparisonKey] = []
+        private var episodes: [String: [Int]] = [:]
+
+        /// - Parameter isEvidence: Whether the text may identify the episode.
+        fileprivate mutating func append(_ key: ComparisonKey, isEvidence: Bool = true) {
+            if isEvidence, !key.letters.isEmpty { episodes[key.letters, default: []].append(keys.count) }
+            keys.append(key)
+        }
+
+        subscript(letters: String) -> [Int] { episodes[letters] ?? [] }
+
+        /// Returns the episodes with the letters and numbers of a text.
+        subscript(equalTo key: ComparisonKey) -> [Int] {
+            self[key.letters].filter { keys[$0].agreement(withNumbersOf: key) == .equal }
+        }
+    }
+
+    let episodes: [EpisodeSummary]
+    private(set) var titles = Texts()
+    private(set) var urls = Texts()
+    private(set) var names = Texts()
     private(set) var asciiTitles: [String: [Int]] = [:]
-    private(set) var urls: [String: [Int]] = [:]
-    private(set) var names: [String: [Int]] = [:]
     /// The names in the media URLs without their queries, for ids in brackets.
     private(set) var pathNames: Set<String> = []
     private(set) var sizes: [Int64: [Int]] = [:]
@@ -32,7 +48,7 @@ struct AdoptionIndex {
     private var sortedTitles: [(letters: String, episode: Int)] = []
     private var sortedShows: [(letters: String, show: ShowID)] = []
 
-    init(shows: [Subscription], episodes: [AdoptableEpisode]) {
+    init(shows: [Subscription], episodes: [EpisodeSummary]) {
         self.episodes = episodes
         for show in shows {
             for key in [ComparisonKey(show.title), ComparisonKey(show.name)] where !key.letters.isEmpty {
@@ -46,29 +62,23 @@ struct AdoptionIndex {
         sortedTitles.sort { $0.letters < $1.letters }
     }
 
-    private mutating func add(_ episode: AdoptableEpisode, _ number: Int) {
+    private mutating func add(_ episode: EpisodeSummary, _ number: Int) {
         let title = ComparisonKey(episode.title, joinsNumbers: true)
-        let url = ComparisonKey(Self.fileName(ofURL: episode.url), joinsNumbers: true)
+        titles.append(title)
+        if !title.letters.isEmpty { sortedTitles.append((title.letters, number)) }
+        if let ascii = title.ascii { asciiTitles[ascii, default: []].append(number) }
+        urls.append(ComparisonKey(Self.fileName(ofURL: episode.url), joinsNumbers: true))
+        // A name that is only the title is no further evidence.
         let name = ComparisonKey(FileName.stem(ofFile: episode.name))
-        titleKeys.append(title)
-        urlKeys.append(url)
-        nameKeys.append(name)
-        if !title.letters.isEmpty {
-            titles[title.letters, default: []].append(number)
-            sortedTitles.append((title.letters, number))
-            if let ascii = title.ascii { asciiTitles[ascii, default: []].append(number) }
-        }
-        if !url.letters.isEmpty { urls[url.letters, default: []].append(number) }
+        names.append(name, isEvidence: name.letters != title.letters)
         let path = FileName.stem(ofFile: String(Self.path(of: episode.url).split(separator: "/").last ?? ""))
         pathNames.insert(ComparisonKey(path.removingPercentEncoding ?? path).letters)
-        // A name that is only the title is no further evidence.
-        if !name.letters.isEmpty, name.letters != title.letters { names[name.letters, default: []].append(number) }
         if episode.hasKnownSize {
-            sizes[episode.size.bytes, default: []].append(number)
+            sizes[episode.size, default: []].append(number)
         } else {
-            showsWithUnknownSizes.insert(episode.show)
+            showsWithUnknownSizes.insert(episode.podcast)
         }
-        for day in episode.days() { byDay[DayOfShow(show: episode.show, day: day), default: []].append(number) }
+        for day in episode.days() { byDay[DayOfShow(show: episode.podcast, day: day), default: []].append(number) }
         if let guid = episode.guid { guids[guid, default: []].append(number) }
         addresses[EpisodeMatcher.comparable(url: episode.url), default: []].append(number)
     }
@@ -84,22 +94,17 @@ struct AdoptionIndex {
         let path = path(of: url)
         var name = String(path.split(separator: "/").last ?? "")
         if path.count < url.count, !NameReading.isMedia(name) { name += String(url.dropFirst(path.count)) }
-        let decoded = name.removingPercentEncoding ?? name
-        return NameReading.stem(of: decoded)
+        return NameReading.stem(of: name.removingPercentEncoding ?? name)
     }
 
     // MARK: Queries
 
     /// Returns the episodes with a guid, otherwise those with a media URL.
     func episodes(guid: String?, url: String) -> [Int] {
-        if let guid, let found = guids[guid] {
-            if found.count == 1 { return found }
-            let exact = found.filter {
-                EpisodeMatcher.comparable(url: episodes[$0].url) == EpisodeMatcher.comparable(url: url)
-            }
-            return exact.isEmpty ? found : exact
-        }
-        return addresses[EpisodeMatcher.comparable(url: url)] ?? []
+        let url = EpisodeMatcher.comparable(url: url)
+        guard let guid, let found = guids[guid] else { return addresses[url] ?? [] }
+        let exact = found.filter { EpisodeMatcher.comparable(url: episodes[$0].url) == url }
+        return exact.isEmpty ? found : exact
     }
 
     /// Returns the episodes whose titles begin with the letters.
@@ -111,13 +116,11 @@ struct AdoptionIndex {
     func shows(named name: String) -> (shows: Set<ShowID>, isExact: Bool) {
         let key = ComparisonKey(name)
         if let found = shows[key.letters] { return (found, true) }
-        guard key.count >= Self.shortestFolder else { return ([], false) }
+        // The minimum number of letters of a folder's name that a program may have cut. gPodder cuts at 60 characters.
+        guard key.count >= 20 else { return ([], false) }
         let found = Self.range(of: key.letters, in: sortedShows, by: \.letters).map { sortedShows[$0].show }
         return (Set(found), false)
     }
-
-    /// The minimum number of letters of a folder's name that a program may have cut. gPodder cuts at 60 characters.
-    private static let shortestFolder = 20
 
     /// Returns the indices of the elements whose texts begin with a text. The elements are sorted by their texts.
     private static func range<Element>(

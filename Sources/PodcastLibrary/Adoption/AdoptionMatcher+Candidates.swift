@@ -14,32 +14,26 @@ extension AdoptionMatcher {
         var isLoose = reading.isLoose
         if let identifier = reading.identifier {
             let inside = ComparisonKey(identifier)
-            let named = (index.urls[inside.letters] ?? []).filter {
-                index.urlKeys[$0].agreement(withNumbersOf: inside) == .equal
-            }
             if reading.hasWordInBrackets, !index.pathNames.contains(inside.letters) { isLoose = true }
-            found += named.map { ($0, .url) }
+            found += index.urls[equalTo: inside].map { ($0, .url) }
         }
         guard !key.letters.isEmpty else {
             // Only a date is left besides the show.
             guard let day = reading.day, !reading.isLoose else { return found }
             let named = show.map { [$0] } ?? only.map { [$0] } ?? Array(place.shows)
-            for show in named {
-                for episode in index.byDay[AdoptionIndex.DayOfShow(show: show, day: day.number)] ?? [] {
-                    found.append((episode, .onlyDay))
-                }
-            }
             return found
+                + named.flatMap { index.byDay[AdoptionIndex.DayOfShow(show: $0, day: day.number)] ?? [] }
+                .map { ($0, .onlyDay) }
         }
-        for episode in index.urls[key.letters] ?? [] {
-            found.append((episode, evidence(.url, key, index.urlKeys[episode], isLoose)))
-        }
-        for episode in index.names[key.letters] ?? [] where !isLoose { found.append((episode, .mountName)) }
+        found += index.urls[key.letters].map { ($0, evidence(.url, key, index.urls.keys[$0], isLoose)) }
+        if !isLoose { found += index.names[key.letters].map { ($0, .mountName) } }
         // A name without the letters that are not ASCII equals the reduced title.
-        for episode in (index.titles[key.letters] ?? []) + (index.asciiTitles[key.letters] ?? []) {
-            found.append((episode, evidence(.title, key, index.titleKeys[episode], isLoose)))
+        for episode in index.titles[key.letters] + (index.asciiTitles[key.letters] ?? []) {
+            found.append((episode, evidence(.title, key, index.titles.keys[episode], isLoose)))
         }
-        if found.isEmpty, reading.isCut || key.count >= Self.shortestCut, !isLoose {
+        // The minimum number of letters of a title that a program may have cut. gPodder cuts at 120 characters, others
+        // later.
+        if found.isEmpty, reading.isCut || key.count >= 60, !isLoose {
             found += index.beginning(with: key.letters).map { ($0, .cutTitle) }
         }
         return found
@@ -63,22 +57,18 @@ extension AdoptionMatcher {
         _ found: [(episode: Int, evidence: Evidence)], _ reading: NameReading, _ file: AdoptableFile
     ) -> [(episode: Int, evidence: Evidence)] {
         let counts = Dictionary(grouping: found, by: \.evidence).mapValues(\.count)
-        let common = Set(counts.filter { $0.value > Self.maxCandidates }.keys)
-        guard !common.isEmpty else { return found }
+        func isCommon(_ evidence: Evidence) -> Bool { counts[evidence, default: 0] > Self.maxCandidates }
+        guard found.contains(where: { isCommon($0.evidence) }) else { return found }
         // A name that many episodes share still supports what else suggests one of them.
-        let others = Set(found.filter { !common.contains($0.evidence) }.map(\.episode))
+        let others = Set(found.filter { !isCommon($0.evidence) }.map(\.episode))
         let special = found.filter {
             let episode = index.episodes[$0.episode]
-            return !common.contains($0.evidence) || others.contains($0.episode)
-                || reading.day.map { days(of: episode).contains($0.number) } ?? false
-                || episode.hasKnownSize && episode.size.bytes == file.size
+            return others.contains($0.episode) || reading.day.map { days(of: episode).contains($0.number) } ?? false
+                || episode.hasKnownSize && episode.size == file.size
         }
         return special.count > 2 * Self.maxCandidates ? [] : special
     }
 
-    /// The minimum number of letters of a title that a program may have cut. gPodder cuts at 120 characters, others
-    /// later.
-    private static let shortestCut = 60
     /// The number of episodes above which a name alone says nothing: some hosts call every file `default.mp3`.
     private static let maxCandidates = 32
 
@@ -92,9 +82,7 @@ extension AdoptionMatcher {
             found += index.episodes(guid: identifier, url: identifier).map { ($0, .identifierTag) }
         }
         if let title = file.tags.title.map({ ComparisonKey($0) }), !title.letters.isEmpty {
-            let titled = (index.titles[title.letters] ?? []).filter {
-                index.titleKeys[$0].agreement(withNumbersOf: title) == .equal
-            }
+            let titled = index.titles[equalTo: title]
             if titled.count <= Self.maxCandidates { found += titled.map { ($0, .titleTag) } }
         }
         let sized = index.sizes[file.size] ?? []
@@ -109,7 +97,7 @@ extension AdoptionMatcher {
         guard found.count > 1 else { return found }
         let feed = EpisodeMatcher.comparable(url: record.feed)
         let show = shows.first { EpisodeMatcher.comparable(url: $0.url) == feed }?.podcast
-        let own = found.filter { index.episodes[$0].show == show }
+        let own = found.filter { index.episodes[$0].podcast == show }
         return own.isEmpty ? found : own
     }
 
@@ -120,15 +108,15 @@ extension AdoptionMatcher {
     }
 
     func sizeEvidence(_ episode: Int) -> Evidence {
-        let (show, size) = (index.episodes[episode].show, index.episodes[episode].size)
-        if size.source == .server { return .confirmedSize }
-        let isKnown = !index.showsWithUnknownSizes.contains(show) && size.bytes >= Self.leastTellingSize
-        let equal = index.sizes[size.bytes]?.count { index.episodes[$0].show == show }
+        let episode = index.episodes[episode]
+        let (show, size) = (episode.podcast, episode.size)
+        if episode.sizeSource == .server { return .confirmedSize }
+        // The minimum size of a file, in bytes, that tells it from others of the show.
+        let isKnown = !index.showsWithUnknownSizes.contains(show) && size >= 1_000_000
+        let equal = index.sizes[size]?.count { index.episodes[$0].podcast == show }
         return isKnown && equal == 1 ? .onlySize : .feedSize
     }
 
-    /// The minimum size of a file, in bytes, that tells it from others of the show.
-    private static let leastTellingSize: Int64 = 1_000_000
 }
 
 /// A reason to believe that a file is an episode's. The raw value is the phrase that people read.
@@ -174,14 +162,10 @@ enum Evidence: String, Hashable {
         }
     }
 
-    /// Whether it says which episode the file is, unlike a size or a duration, which episodes of equal length share.
-    var isNaming: Bool {
-        switch self {
-        case .record, .identifierTag, .url, .mountName, .title, .titleTag, .cutTitle, .onlyDay, .joinedNumber, .similar:
-            true
-        default: false
-        }
-    }
+    /// Evidence that says which episode the file is, unlike a size or a duration, which episodes of equal length share.
+    static let naming: Set<Evidence> = [
+        .record, .identifierTag, .url, .mountName, .title, .titleTag, .cutTitle, .onlyDay, .joinedNumber, .similar,
+    ]
 
     /// The sizes in bytes.
     static let sizes: Set<Evidence> = [.confirmedSize, .feedSize, .onlySize]

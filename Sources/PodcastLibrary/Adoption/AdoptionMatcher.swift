@@ -33,13 +33,13 @@ package struct AdoptionMatcher {
     ///   - only: The show that the user has named. The other shows should be among `shows` all the same.
     ///   - localOffset: The UTC offset of this machine in seconds.
     package init(
-        shows: [Subscription], episodes: [AdoptableEpisode], only: ShowID? = nil, localOffset: Int = 0
+        shows: [Subscription], episodes: [EpisodeSummary], only: ShowID? = nil, localOffset: Int = 0
     ) {
         self.shows = shows
         self.only = only
         self.localOffset = localOffset
         index = AdoptionIndex(
-            shows: shows, episodes: only.map { only in episodes.filter { $0.show == only } } ?? episodes)
+            shows: shows, episodes: only.map { only in episodes.filter { $0.podcast == only } } ?? episodes)
     }
 
     /// Returns the decisions about the files, in their order.
@@ -118,20 +118,20 @@ package struct AdoptionMatcher {
         for claim in rulings.claims.values.joined() {
             let episode = index.episodes[claim.match.episode]
             // A size that several episodes have is the publisher's guess.
-            guard episode.size.source == .feed, index.sizes[episode.size.bytes]?.count == 1 else { continue }
-            if files[claim.file].size == episode.size.bytes {
-                equal[episode.show, default: 0] += 1
-            } else if Self.differsClearly(files[claim.file].size, from: episode.size.bytes)
+            guard episode.sizeSource == .feed, index.sizes[episode.size]?.count == 1 else { continue }
+            if files[claim.file].size == episode.size {
+                equal[episode.podcast, default: 0] += 1
+            } else if Self.differsClearly(files[claim.file].size, from: episode.size)
                 || claim.match.evidence.isDisjoint(with: [.url, .day, .duration])
             {
-                different[episode.show, default: []].append(claim)
+                different[episode.podcast, default: []].append(claim)
             }
         }
         for (show, others) in different where equal[show, default: 0] >= max(5, 4 * others.count) {
             for claim in others where claim.match.evidence.isDisjoint(with: [.record, .identifierTag]) {
                 let episode = index.episodes[claim.match.episode]
                 let sizes =
-                    "\(ByteText.size(files[claim.file].size)), the feed says \(ByteText.size(episode.size.bytes))"
+                    "\(ByteText.size(files[claim.file].size)), the feed says \(ByteText.size(episode.size))"
                 rulings.refuse(
                     claim, for: episode.id, because: "it has \(sizes), which is right for the other files")
             }
@@ -192,7 +192,7 @@ package struct AdoptionMatcher {
             return (.ambiguous(ids, evidence: best.phrase), nil)
         }
         let episode = index.episodes[best.episode]
-        if episode.isComplete { return (.present(episode.id), nil) }
+        if episode.complete { return (.present(episode.id), nil) }
         let confidence = AdoptionDecision.Confidence(
             isCertain: best.score >= Self.certainty, evidence: best.phrase)
         return (.adopt(episode.id, confidence), best)
@@ -201,8 +201,8 @@ package struct AdoptionMatcher {
     /// Whether a match is more than an equal size and duration. These suffice only if the show is known, and if no
     /// other episode of it can have the same size.
     private func isNamed(_ match: Match) -> Bool {
-        let show = index.episodes[match.episode].show
-        return match.evidence.contains(where: \.isNaming) || !index.showsWithUnknownSizes.contains(show)
+        let show = index.episodes[match.episode].podcast
+        return !match.evidence.isDisjoint(with: Evidence.naming) || !index.showsWithUnknownSizes.contains(show)
     }
 
     /// Returns the score that a rival would have if what is not known of it were equal as well.
@@ -238,22 +238,14 @@ package struct AdoptionMatcher {
 
     /// Returns the better of two readings of one name, with the identifying evidence of both.
     private static func better(_ new: Match, _ old: Match?) -> Match {
-        guard var old else { return new }
-        var new = new
-        switch (new.contradiction, old.contradiction) {
-        case (nil, _?), (_?, nil):
-            // A date that one reading finds in the title, and another beside it, contradicts nothing.
-            return new.contradiction == nil ? new : old
-        default: break
-        }
-        let identifying = new.evidence.union(old.evidence).filter(\.isNaming)
+        guard let old else { return new }
+        // A date that one reading finds in the title, and another beside it, contradicts nothing.
+        if (new.contradiction == nil) != (old.contradiction == nil) { return new.contradiction == nil ? new : old }
+        var best = new.score >= old.score ? new : old
         // A name that is the text itself needs no second, looser reading of it.
-        if new.score >= old.score {
-            new.evidence.formUnion(identifying.subtracting(Evidence.loose))
-            return new
-        }
-        old.evidence.formUnion(identifying.subtracting(Evidence.loose))
-        return old
+        best.evidence.formUnion(
+            new.evidence.union(old.evidence).intersection(Evidence.naming).subtracting(Evidence.loose))
+        return best
     }
 
     /// Returns the evidence in the name and in the file together.
@@ -280,17 +272,12 @@ package struct AdoptionMatcher {
         if let known = episode.duration, let own = file.tags.duration, known >= 60, abs(known - own) <= 2 {
             match.evidence.insert(.duration)
         }
-        if show == episode.show {
-            match.evidence.insert(.showInName)
-        } else if only == episode.show {
-            match.evidence.insert(.givenShow)
-        } else if place.shows.contains(episode.show) {
-            match.evidence.insert(.folder)
-        } else if place.albums.contains(episode.show) {
-            match.evidence.insert(.album)
-        } else if isDistinctive(number, evidence) {
-            match.evidence.insert(.distinctive)
-        }
+        let ofShow: [(Evidence, Bool)] = [
+            (.showInName, show == episode.podcast), (.givenShow, only == episode.podcast),
+            (.folder, place.shows.contains(episode.podcast)), (.album, place.albums.contains(episode.podcast)),
+            (.distinctive, isDistinctive(number, evidence)),
+        ]
+        if let (evidence, _) = ofShow.first(where: \.1) { match.evidence.insert(evidence) }
         match.contradiction = contradiction(file, episode, reading, show: show, place)
         if match.contradiction == nil, hasTagOfAnother(file, episode, number) {
             match.contradiction = "the title in its tags is that of another episode"
@@ -302,34 +289,35 @@ package struct AdoptionMatcher {
     /// Whether a name is long enough to occur in one show only, and occurs once in the library.
     private func isDistinctive(_ number: Int, _ evidence: Set<Evidence>) -> Bool {
         if !evidence.isDisjoint(with: [.title, .cutTitle, .titleTag]) {
-            let key = index.titleKeys[number]
-            return key.count >= 20 && key.words.count >= 3 && index.titles[key.letters]?.count == 1
+            let key = index.titles.keys[number]
+            return key.count >= 20 && key.words.count >= 3 && index.titles[key.letters].count == 1
         }
         if evidence.contains(.url) {
-            let key = index.urlKeys[number]
+            let key = index.urls.keys[number]
             let letters = key.letters.count { !$0.isNumber }
-            return (letters >= 10 || key.count >= 20) && index.urls[key.letters]?.count == 1
+            return (letters >= 10 || key.count >= 20) && index.urls[key.letters].count == 1
         }
-        return evidence.contains(.mountName) && index.names[index.nameKeys[number].letters]?.count == 1
-            && index.nameKeys[number].count >= 20
+        let key = index.names.keys[number]
+        return evidence.contains(.mountName) && index.names[key.letters].count == 1 && key.count >= 20
     }
 
     /// Returns why the file cannot be the episode's; `nil` if nothing speaks against it.
     private func contradiction(
-        _ file: AdoptableFile, _ episode: AdoptableEpisode, _ reading: NameReading?, show: ShowID?, _ place: FilePlace
+        _ file: AdoptableFile, _ episode: EpisodeSummary, _ reading: NameReading?, show: ShowID?, _ place: FilePlace
     ) -> String? {
-        if let show, show != episode.show { return "its name names another show" }
-        if only == nil, !place.parentShows.isEmpty, !place.parentShows.contains(episode.show) {
+        if let show, show != episode.podcast { return "its name names another show" }
+        if only == nil, !place.parentShows.isEmpty, !place.parentShows.contains(episode.podcast) {
             return "its folder is that of another show"
         }
-        if only == nil, !place.albums.isEmpty, !place.albums.contains(episode.show) {
+        if only == nil, !place.albums.isEmpty, !place.albums.contains(episode.podcast) {
             return "the album in its tags is another show"
         }
-        if let day = reading?.day, episode.published != nil, !days(of: episode).contains(day.number) {
-            return "the date in its name is \(day), the episode's is \(publication(of: episode))"
+        if let day = reading?.day, let published = episode.published, !days(of: episode).contains(day.number) {
+            let own = GregorianDay(seconds: published, offset: episode.publishedOffset)?.description ?? "unknown"
+            return "the date in its name is \(day), the episode's is \(own)"
         }
-        if episode.size.source == .server, Self.differsClearly(file.size, from: episode.size.bytes) {
-            return "it has \(ByteText.size(file.size)), the server's file \(ByteText.size(episode.size.bytes))"
+        if episode.sizeSource == .server, Self.differsClearly(file.size, from: episode.size) {
+            return "it has \(ByteText.size(file.size)), the server's file \(ByteText.size(episode.size))"
         }
         let suffix = FileName.fileExtension(of: episode.name).lowercased()
         if !MediaContainer.fits(
@@ -341,10 +329,10 @@ package struct AdoptionMatcher {
     }
 
     /// Whether the title in the tags is exactly that of another episode of the show.
-    private func hasTagOfAnother(_ file: AdoptableFile, _ episode: AdoptableEpisode, _ number: Int) -> Bool {
-        guard let title = file.tags.title.map({ ComparisonKey($0) }), title.letters != index.titleKeys[number].letters
+    private func hasTagOfAnother(_ file: AdoptableFile, _ episode: EpisodeSummary, _ number: Int) -> Bool {
+        guard let title = file.tags.title.map({ ComparisonKey($0) }), title.letters != index.titles.keys[number].letters
         else { return false }
-        return (index.titles[title.letters] ?? []).contains { index.episodes[$0].show == episode.show }
+        return index.titles[title.letters].contains { index.episodes[$0].podcast == episode.podcast }
     }
 
     /// Whether a size differs from a confirmed one by more than tags and covers that programs add to a file.
@@ -355,10 +343,5 @@ package struct AdoptionMatcher {
 
     /// The days on which an episode was published, in the time zones that programs use: the feed's, UTC, and this
     /// machine's.
-    func days(of episode: AdoptableEpisode) -> Set<Int64> { episode.days(alsoAt: localOffset) }
-
-    private func publication(of episode: AdoptableEpisode) -> String {
-        episode.published.flatMap { GregorianDay(seconds: $0, offset: episode.publishedOffset)?.description }
-            ?? "unknown"
-    }
+    func days(of episode: EpisodeSummary) -> Set<Int64> { episode.days(alsoAt: localOffset) }
 }

@@ -26,26 +26,17 @@ struct ComparisonKey: Hashable, Sendable {
     /// - Parameter joinsNumbers: Whether to determine `joinedNumbers` and `undottedNumbers`, which only the side needs
     ///   that is not a file name.
     init(_ text: String, joinsNumbers: Bool = false) {
-        var word = ""
-        var ascii = ""
-        var plain = NumberReader(joining: [])
-        var joined = NumberReader(joining: [",", ":", "/", "'", "’"])
-        var undotted = NumberReader(joining: [",", ":", "/", "'", "’", "."])
+        let scalars = Self.folded(text).unicodeScalars
+        numbers = Self.numbers(scalars)
+        if joinsNumbers {
+            joinedNumbers = Self.numbers(scalars, joining: [",", ":", "/", "'", "’"])
+            undottedNumbers = Self.numbers(scalars, joining: [",", ":", "/", "'", "’", "."])
+        }
         cased = String(decoding: text.utf8.filter { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }, as: UTF8.self)
-        for scalar in Self.folded(text).unicodeScalars {
-            let isDigit = Self.isDigit(scalar)
-            plain.read(scalar, isDigit: isDigit)
-            if joinsNumbers {
-                joined.read(scalar, isDigit: isDigit)
-                undotted.read(scalar, isDigit: isDigit)
-            }
-            if isDigit || Self.isLetter(scalar) {
-                if scalar.isASCII {
-                    word.unicodeScalars.append(scalar)
-                    ascii.unicodeScalars.append(scalar)
-                } else {
-                    word += Self.replacements[scalar] ?? String(Character(scalar))
-                }
+        var word = ""
+        for scalar in scalars {
+            if Self.isDigit(scalar) || Self.isLetter(scalar) {
+                word += Self.replacements[scalar] ?? String(Character(scalar))
                 count += 1
             } else if !word.isEmpty, scalar.isASCII || scalar.properties.generalCategory != .nonspacingMark {
                 words.append(word)
@@ -53,47 +44,34 @@ struct ComparisonKey: Hashable, Sendable {
             }
         }
         if !word.isEmpty { words.append(word) }
-        numbers = plain.finish()
-        joinedNumbers = joined.finish()
-        undottedNumbers = undotted.finish()
         letters = words.joined()
-        if ascii.utf8.count < count, ascii.utf8.count * 2 >= count, ascii.utf8.count >= Self.shortestASCII {
+        let ascii = String(
+            String.UnicodeScalarView(scalars.filter { $0.isASCII && (Self.isDigit($0) || Self.isLetter($0)) }))
+        // The minimum number of letters of a title that is compared without its other letters.
+        if ascii.utf8.count < count, ascii.utf8.count * 2 >= count, ascii.utf8.count >= 12 {
             self.ascii = ascii
         }
     }
 
-    /// The numbers of a text, where a mark between two digits may be dropped.
-    private struct NumberReader {
-        let joining: [Unicode.Scalar]
-        private var numbers: [String] = []
-        private var digits = ""
-        private var hasMark = false
-
-        init(joining: [Unicode.Scalar]) { self.joining = joining }
-
-        mutating func read(_ scalar: Unicode.Scalar, isDigit: Bool) {
-            if isDigit {
-                digits.unicodeScalars.append(scalar)
-                hasMark = false
-            } else if !digits.isEmpty {
-                if !hasMark, joining.contains(scalar) { hasMark = true } else { end() }
+    /// Returns the numbers of a text, where one of the marks between two digits is dropped.
+    private static func numbers(
+        _ scalars: String.UnicodeScalarView, joining marks: [Unicode.Scalar] = []
+    ) -> [String] {
+        var numbers: [String] = []
+        /// Whether the last number may go on, and whether a mark was dropped since its last digit.
+        var (isOpen, hasMark) = (false, false)
+        for scalar in scalars {
+            if isDigit(scalar) {
+                if !isOpen { numbers.append("") }
+                numbers[numbers.count - 1].unicodeScalars.append(scalar)
+                (isOpen, hasMark) = (true, false)
+            } else {
+                isOpen = isOpen && !hasMark && marks.contains(scalar)
+                hasMark = isOpen
             }
         }
-
-        private mutating func end() {
-            if !digits.isEmpty { numbers.append(digits) }
-            digits = ""
-            hasMark = false
-        }
-
-        mutating func finish() -> [String] {
-            end()
-            return numbers
-        }
+        return numbers
     }
-
-    /// The minimum number of letters of a title that is compared without its other letters.
-    private static let shortestASCII = 12
 
     /// The agreement of the numbers of a name with those of a title.
     enum Agreement {

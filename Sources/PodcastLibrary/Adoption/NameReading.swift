@@ -1,5 +1,7 @@
 import Foundation
 import Platform
+import PodcastFeed
+import PodcastProtocol
 
 /// One way to read the name of a downloaded file: the text that may be a title or the name in the media URL, and the
 /// parts that a program has put around it.
@@ -32,7 +34,12 @@ struct NameReading {
         let stem = stem(of: fileName)
         var readings = [NameReading(stem)]
         if let decoded = stem.removingPercentEncoding, decoded != stem { readings.append(NameReading(decoded)) }
-        for step in [withoutDigest, withoutBrackets, withoutDate, withoutDateAndTime, withoutCounter, withoutTrack] {
+        let steps = [
+            withoutDigest, withoutBrackets, { withoutDate($0, andTime: false) },
+            // Digits after a date may be a time of day, or begin a file name, as in `2014-02-08_2014_final`.
+            { $0.day == nil ? withoutDate($0, andTime: true) : nil }, withoutCounter, withoutTrack,
+        ]
+        for step in steps {
             readings += readings.compactMap(step)
         }
         for index in readings.indices { readings[index].key = ComparisonKey(readings[index].text) }
@@ -93,14 +100,8 @@ struct NameReading {
     }
 
     /// Removes the first date: year, month and day, with or without separators.
-    private static func withoutDate(_ reading: NameReading) -> NameReading? { withoutDate(reading, andTime: false) }
-
-    /// Removes the first date and the time of day after it, if there is one. Its digits may also begin a file name, as
-    /// in `2014-02-08_2014_final`.
-    private static func withoutDateAndTime(_ reading: NameReading) -> NameReading? {
-        reading.day == nil ? withoutDate(reading, andTime: true) : nil
-    }
-
+    ///
+    /// - Parameter andTime: Whether to remove the time of day after it as well, which must be there.
     private static func withoutDate(_ reading: NameReading, andTime: Bool) -> NameReading? {
         let bytes = Array(reading.text.utf8)
         for start in bytes.indices.dropLast(7) where start == 0 || !isDigit(bytes[start - 1]) {
@@ -170,4 +171,51 @@ struct NameReading {
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}
+
+/// The shows that the folders and tags of a file name.
+struct FilePlace {
+    /// The shows whose folder the file's innermost folder is; a folder of a season or a year is passed over.
+    private(set) var parentShows: Set<ShowID> = []
+    /// The shows that any of the folders names.
+    private(set) var shows: Set<ShowID> = []
+    /// The shows that the album in the tags names.
+    private(set) var albums: Set<ShowID> = []
+
+    init(_ file: AdoptableFile, _ index: AdoptionIndex) {
+        let folders = file.folders.reversed().map { (name: $0, found: index.shows(named: $0)) }
+        if let place = folders.firstIndex(where: { !$0.found.shows.isEmpty }) {
+            let found = folders[place].found
+            shows = found.shows
+            if found.isExact, folders[..<place].allSatisfy({ Self.isDivision($0.name) }) { parentShows = shows }
+        }
+        if let found = file.tags.album.map(index.shows), found.isExact { albums = found.shows }
+    }
+
+    /// Whether a folder divides a show: `Season 2`, `2019`.
+    private static func isDivision(_ folder: String) -> Bool {
+        let words = ComparisonKey(folder).words
+        guard let last = words.last, words.count <= 2 else { return false }
+        return last.allSatisfy(\.isNumber) || words.first.map { ["season", "staffel", "series"].contains($0) } ?? false
+    }
+
+    /// Returns the reading, and those without the name of a show at its start or end.
+    func withoutShow(_ reading: NameReading, _ index: AdoptionIndex) -> [(NameReading, show: ShowID?)] {
+        var found: [(NameReading, show: ShowID?)] = [(reading, nil)]
+        let words = reading.key.words
+        guard !words.isEmpty else { return found }
+        // The maximum number of words of a show's name at the start or end of a file name.
+        for count in 1...min(words.count, 12) {
+            for (part, rest) in [
+                (words[..<count], words[count...]), (words[(words.count - count)...], words[..<(words.count - count)]),
+            ] {
+                guard let named = index.shows[part.joined()] else { continue }
+                var shorter = reading
+                shorter.key = ComparisonKey(rest.joined(separator: " "))
+                found += named.map { (shorter, $0) }
+            }
+        }
+        return found
+    }
+
 }

@@ -124,7 +124,7 @@ extension Library {
             } else {
                 try db.run("DELETE FROM rendition WHERE episode = ?", [episode])
                 try db.run(
-                    "UPDATE episode SET generation = \(RenditionSQL.generation) + 1, confirmed_size = ? WHERE id = ?",
+                    "UPDATE episode SET generation = generation + 1, confirmed_size = ? WHERE id = ?",
                     [file.size, episode])
                 // There is no cache file, so its name is only unique.
                 let name = UUID().uuidString.lowercased().replacing("-", with: "")
@@ -200,11 +200,7 @@ extension Library {
 
     /// Whether a show is archived.
     package func isArchived(_ show: ShowID, isDefault: Bool) throws -> Bool {
-        switch try settings(of: show)[ArchiveSQL.key] {
-        case "true": true
-        case "false": false
-        default: isDefault
-        }
+        try settings(of: show)[ArchiveSQL.key].flatMap(Bool.init) ?? isDefault
     }
 
     /// Finds the archived files of a show that was unsubscribed and is subscribed again, by the feed's address and the
@@ -244,22 +240,13 @@ enum ArchiveSQL {
     /// The FROM and WHERE clauses of the complete cache files that belong into the archive. The chapters in a
     /// file are read before. An episode whose archived file has a defect is not archived again by itself.
     static func candidates(isDefault: Bool) -> String {
-        // Named shows are few, so the query begins with them.
-        let source =
-            isDefault
-            ? """
-            FROM rendition r CROSS JOIN podcast p ON p.id = r.podcast CROSS JOIN episode e ON e.id = r.episode \
-            LEFT JOIN setting s ON s.podcast = p.id AND s.key = '\(key)' WHERE coalesce(s.value, 'true') = 'true'
-            """
-            : """
-            FROM setting s CROSS JOIN podcast p ON p.id = s.podcast CROSS JOIN rendition r ON r.podcast = p.id \
-            CROSS JOIN episode e ON e.id = r.episode WHERE s.key = '\(key)' AND s.value = 'true'
-            """
-        return """
-            \(source) AND r.complete = 1 AND r.archived IS NULL AND e.buried = 0 AND p.ephemeral = 0 \
-            AND r.sha256 IS NOT NULL AND r.chapters IS NOT NULL \
-            AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.episode = e.id)
-            """
+        """
+        FROM rendition r CROSS JOIN podcast p ON p.id = r.podcast CROSS JOIN episode e ON e.id = r.episode \
+        LEFT JOIN setting s ON s.podcast = p.id AND s.key = '\(key)' \
+        WHERE coalesce(s.value, '\(isDefault)') = 'true' AND r.complete = 1 AND r.archived IS NULL \
+        AND e.buried = 0 AND p.ephemeral = 0 AND r.sha256 IS NOT NULL AND r.chapters IS NOT NULL \
+        AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.episode = e.id)
+        """
     }
 }
 

@@ -95,10 +95,6 @@ extension Row {
         try fetchOne(db.cachedStatement(sql: sql), arguments: arguments)
     }
 
-    static func fetchAll(_ db: Database, _ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
-        try fetchAll(db.cachedStatement(sql: sql), arguments: arguments)
-    }
-
     static func fetchCursor(_ db: Database, _ sql: String, _ arguments: StatementArguments = []) throws -> RowCursor {
         try fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
     }
@@ -185,12 +181,6 @@ extension Library {
         _ sql: String, _ arguments: StatementArguments = []
     ) throws -> [Value] {
         try query { db in try Value.fetchAll(db, sql, arguments) }
-    }
-
-    func set<Value: DatabaseValueConvertible & Hashable>(
-        _ sql: String, _ arguments: StatementArguments = []
-    ) throws -> Set<Value> {
-        try query { db in try Value.fetchSet(db, sql, arguments) }
     }
 
     func rows<Value>(

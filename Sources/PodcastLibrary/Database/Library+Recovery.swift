@@ -12,6 +12,16 @@ package struct LibraryRecovery: Sendable, Equatable {
     package var backup: Int64?
 }
 
+extension LibraryError {
+    /// Whether the library is damaged or missing.
+    fileprivate var isLoss: Bool {
+        switch self {
+        case .damaged, .missing: true
+        default: false
+        }
+    }
+}
+
 extension Library {
     /// Opens the library for the writing process, replacing a damaged or missing one with its last good backup.
     ///
@@ -41,10 +51,10 @@ extension Library {
                 let library = try openForReading(at: path)
                 try library.checkAtStart(all: isSuspect)
                 readers = library.readers
-            } catch LibraryError.damaged(_, let reason) where hasBackup(path) || canRebuild() {
+            } catch let error as LibraryError where error.isLoss && hasBackup(path) {
+                throw error
+            } catch LibraryError.damaged(let path, let reason) where canRebuild() {
                 throw LibraryError.damaged(path: path, reason: reason)
-            } catch LibraryError.missing where hasBackup(path) {
-                throw LibraryError.missing(path: path)
             } catch LibraryError.missing {
                 isLost = canRebuild()
             } catch {
@@ -55,45 +65,35 @@ extension Library {
             if readers == nil { try library.checkAtStart(all: isSuspect) }
             if isLost { try library.reserveIdentifiers(assignedBefore: now) }
             return (library, nil)
-        } catch LibraryError.damaged(let path, let reason) {
+        } catch let error as LibraryError where error.isLoss {
             let restored = path + ".restored"
             let moment = try restoreIfUsable(backup, to: restored)
-            guard moment != nil || canRebuild() else { throw LibraryError.damaged(path: path, reason: reason) }
+            var recovery = LibraryRecovery(backup: moment)
             let aside = "\(path).damaged-\(now)"
-            try setAside(path, as: aside)
-            if moment != nil { try replace(path, with: restored) }
+            if case .damaged = error {
+                guard moment != nil || canRebuild() else { throw error }
+                recovery.damaged = aside
+            }
+            // Also the WAL of a missing library: SQLite would replay it into the file that replaces the library.
+            for suffix in ["", "-wal", "-shm"] { try rename(path + suffix, to: aside + suffix, needsFile: false) }
+            if moment != nil { try rename(restored, to: path) }
             let library = try openWritable(at: path)
             if moment == nil { try library.reserveIdentifiers(assignedBefore: now) }
-            return (library, LibraryRecovery(damaged: aside, backup: moment))
-        } catch LibraryError.missing(let path) {
-            let restored = path + ".restored"
-            guard let moment = try restoreIfUsable(backup, to: restored) else {
-                let library = try openWritable(at: path)
-                try library.reserveIdentifiers(assignedBefore: now)
-                return (library, nil)
-            }
-            try setAside(path, as: "\(path).damaged-\(now)")
-            try replace(path, with: restored)
-            return (try openWritable(at: path), LibraryRecovery(damaged: nil, backup: moment))
+            return (library, recovery == LibraryRecovery() ? nil : recovery)
         }
     }
 
     /// Reserves the ids that a lost library, which this one replaces, may have assigned.
     private func reserveIdentifiers(assignedBefore now: Int64) throws {
-        let last = now << Self.idShift
-        try reserve(Identifiers(podcast: ShowID(last), episode: EpisodeID(last), download: TaskID(last)))
+        // The first id is above all ids of the lost library, which are unknown, unless that library has inserted 256
+        // rows a second or more ever since its creation. It fits the 40 bits of an inode number until the year 2106.
+        try reserve(identifiers().mapValues { _ in now << 8 })
     }
 
-    /// Renames the file of a library and its WAL. SQLite would otherwise replay the WAL into the file that replaces the
-    /// library.
-    private static func setAside(_ path: String, as aside: String) throws {
-        for suffix in ["", "-wal", "-shm"] where Glibc.rename(path + suffix, aside + suffix) != 0 && errno != ENOENT {
+    private static func rename(_ path: String, to new: String, needsFile: Bool = true) throws {
+        guard Glibc.rename(path, new) == 0 || errno == ENOENT && !needsFile else {
             throw LibraryError.failed(path: path, reason: errnoText())
         }
-    }
-
-    private static func replace(_ path: String, with restored: String) throws {
-        guard Glibc.rename(restored, path) == 0 else { throw LibraryError.failed(path: path, reason: errnoText()) }
     }
 
     /// Returns the path of a library's backup, beside it.
@@ -129,22 +129,22 @@ extension Library {
         }
     }
 
-    /// Restores a backup like `restore`; returns `nil` if it is missing or damaged.
-    private static func restoreIfUsable(_ backup: String, to restored: String) throws -> Int64? {
-        do {
-            return try restore(backup, to: restored)
-        } catch LibraryError.missing, LibraryError.damaged {
-            return nil
-        }
-    }
-
     /// Copies a backup, checks the copy, and reserves the ids that may have been assigned since the
     /// backup was made.
     ///
-    /// - Returns: The time of the backup.
-    private static func restore(_ backup: String, to restored: String) throws -> Int64 {
+    /// - Returns: The time of the backup; `nil` if it is missing or damaged.
+    private static func restoreIfUsable(_ backup: String, to restored: String) throws -> Int64? {
         var status = stat()
-        guard stat(backup, &status) == 0, status.st_size > 0 else { throw LibraryError.missing(path: backup) }
+        guard stat(backup, &status) == 0, status.st_size > 0 else { return nil }
+        do {
+            try restore(backup, to: restored)
+        } catch LibraryError.damaged {
+            return nil
+        }
+        return Int64(status.st_mtim.tv_sec)
+    }
+
+    private static func restore(_ backup: String, to restored: String) throws {
         for suffix in ["", "-wal", "-shm"] { unlink(restored + suffix) }
         try LibraryError.translating(backup, isOpening: true) {
             var configuration = Configuration()
@@ -157,27 +157,17 @@ extension Library {
         }
         guard chmod(restored, 0o600) == 0 else { throw LibraryError.failed(path: restored, reason: errnoText()) }
         let library = try openForWriting(at: restored)
-        try library.check()
-        let assigned = try library.identifiers()
-        try library.reserve(
-            Identifiers(
-                podcast: ShowID(assigned.podcast.rawValue + idMargin),
-                episode: EpisodeID(assigned.episode.rawValue + idMargin),
-                download: TaskID(assigned.download.rawValue + idMargin)))
+        // In a group, which reads through the writing connection: no other one is left open.
+        try library.group {
+            try library.check()
+            // The number of ids skipped after a restoration, more than are assigned between two backups: ten times the
+            // episodes of 1,000 shows with 100 episodes each.
+            try library.reserve(library.identifiers().mapValues { $0 + 1_000_000 })
+        }
         // Copies the WAL into the database file, since only this file is renamed.
         try library.closeAfterCheckpoint()
         for suffix in ["-wal", "-shm"] { unlink(restored + suffix) }
-        return Int64(status.st_mtim.tv_sec)
     }
-
-    /// The number of ids skipped after a restoration, more than are assigned between two backups: ten times the
-    /// episodes of 1,000 shows with 100 episodes each.
-    private static let idMargin: Int64 = 1_000_000
-
-    /// The shift in bits that turns seconds since 1970 into the first id of an empty library that replaces a lost one,
-    /// whose ids are unknown. The first id is above all ids of the lost library, unless that library has inserted 256
-    /// rows a second or more ever since its creation. It fits the 40 bits of an inode number until the year 2106.
-    private static let idShift: Int64 = 8
 
     /// Skips generations after a restoration, since generations assigned after the backup must not be reused. The
     /// generations of cached renditions stay: they are known to be current.
@@ -185,7 +175,7 @@ extension Library {
         try write { db in
             try db.execute(
                 sql: """
-                    UPDATE episode SET generation = \(RenditionSQL.generation) + 1000
+                    UPDATE episode SET generation = generation + 1000
                     WHERE id NOT IN (SELECT episode FROM rendition)
                     """)
         }

@@ -45,27 +45,10 @@ final class ReaderConnections: Sendable {
     /// connection are comparable. `use` would select different connections, and close some of them.
     func changeCounter() throws -> Int64 {
         let connection = try counterConnection.withLock { stored in
-            if let stored { return stored }
-            let connection = try DatabaseQueue(path: path, configuration: configuration)
+            let connection = try stored ?? DatabaseQueue(path: path, configuration: configuration)
             stored = connection
             return connection
         }
-        return try connection.unsafeRead { db in
-            try Int64.fetchOne(db, "PRAGMA data_version") ?? 0
-        }
-    }
-
-    /// Closes the idle connections and the connection of `changeCounter`. The next read opens a new connection.
-    func close() throws {
-        var connections = idle.withLock { connections in
-            defer { connections = [] }
-            return connections
-        }
-        let last = counterConnection.withLock { stored in
-            defer { stored = nil }
-            return stored
-        }
-        if let last { connections.append(last) }
-        for connection in connections { try connection.close() }
+        return try connection.unsafeRead { db in try Int64.fetchOne(db, "PRAGMA data_version") ?? 0 }
     }
 }

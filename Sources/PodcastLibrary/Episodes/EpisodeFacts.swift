@@ -95,16 +95,14 @@ extension Transcript {
     /// the extension of its URL does. Empty for plain text and documents, which contain no times.
     package var kind: Sidecars {
         let type = type ?? ""
-        if type.contains("vtt") { return .vtt }
-        if type.contains("srt") || type.contains("subrip") { return .srt }
-        if type.contains("json") || type.contains("html") { return .transcript }
-        guard type.isEmpty || type == "text/plain" || type == "application/octet-stream" else { return [] }
-        return switch MediaType.pathExtension(of: url) {
-        case "vtt": .vtt
-        case "srt": .srt
-        case "json", "html", "htm": .transcript
-        default: []
-        }
+        let kinds: [(String, Sidecars)] = [
+            ("vtt", .vtt), ("srt", .srt), ("subrip", .srt), ("json", .transcript), ("htm", .transcript),
+        ]
+        if let (_, kind) = kinds.first(where: { type.contains($0.0) }) { return kind }
+        guard type.isEmpty || type == "text/plain" || type == "application/octet-stream",
+            let suffix = MediaType.pathExtension(of: url)
+        else { return [] }
+        return kinds.first { suffix.hasPrefix($0.0) }?.1 ?? []
     }
 }
 

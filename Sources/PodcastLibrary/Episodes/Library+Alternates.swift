@@ -70,13 +70,11 @@ extension Library {
 
     /// Returns these episodes and their alternates, also the alternates that the feed no longer offers.
     package func files(of episodes: [EpisodeID]) throws -> [EpisodeID] {
-        try query { db in
-            var files = episodes
-            for episode in episodes {
-                files += try EpisodeID.fetchAll(db, "SELECT medium FROM alternate WHERE episode = ?", [episode])
-            }
-            return files
-        }
+        try query { db in try episodes.flatMap { try Self.files(of: $0, db) } }
+    }
+
+    static func files(of episode: EpisodeID, _ db: Database) throws -> [EpisodeID] {
+        try [episode] + EpisodeID.fetchAll(db, "SELECT medium FROM alternate WHERE episode = ?", [episode])
     }
 }
 
@@ -115,28 +113,4 @@ enum AlternateSQL {
         buried <> 1 AND NOT EXISTS (SELECT 1 FROM alternate a JOIN episode m ON m.id = a.episode \
         WHERE a.medium = episode.id AND m.buried = 1)
         """
-
-    /// Moves the alternates of an episode to the folder with the episode's current name.
-    static func rename(of episode: EpisodeID, to name: String, now: Int64, _ db: Database) throws {
-        let folder = Alternate.path("", of: name)
-        try db.run(
-            """
-            UPDATE episode SET name = ?1 || (SELECT a.name FROM alternate a WHERE a.medium = episode.id), changed = ?2
-            WHERE id IN (SELECT medium FROM alternate WHERE episode = ?3)
-            """, [folder, now, episode])
-    }
-
-    /// Removes the renditions and downloads of an episode's alternates. The generation of each alternate that had a
-    /// rendition is incremented.
-    ///
-    /// - Returns: The renditions whose cache files are now unreferenced.
-    static func drop(of episode: EpisodeID, now: Int64, _ db: Database) throws -> [Rendition] {
-        let files = "(SELECT medium FROM alternate WHERE episode = ?)"
-        let dropped = try Rendition.fetch(db, where: "r.episode IN \(files)", [episode])
-        for rendition in dropped { try RenditionSQL.advance(rendition.episode, now: now, db) }
-        for table in ["rendition", "download"] {
-            try db.run("DELETE FROM \(table) WHERE episode IN \(files)", [episode])
-        }
-        return dropped
-    }
 }

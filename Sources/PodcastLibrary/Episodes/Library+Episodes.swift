@@ -54,25 +54,7 @@ extension Library {
     /// Returns the transcripts and chapters that the feed lists for an episode. If the feed itself has no chapters,
     /// those inside the cached media file are returned.
     package func extras(of episode: EpisodeID) throws -> EpisodeExtras {
-        try read { db in
-            var extras = EpisodeExtras()
-            extras.chaptersURL = try String.fetchOne(db, "SELECT chapters_url FROM detail WHERE episode = ?", [episode])
-            let rows = try Row.fetchCursor(
-                db,
-                """
-                SELECT kind, url, type, language, start, title, image FROM attachment
-                WHERE episode = ? ORDER BY kind, position
-                """, [episode])
-            while let row = try rows.next() {
-                if row[0] == EpisodeSQL.transcriptKind {
-                    extras.transcripts.append(Transcript(url: row[1], type: row[2], language: row[3]))
-                } else {
-                    extras.chapters.append(Chapter(start: row[4] ?? 0, title: row[5], link: row[1], image: row[6]))
-                }
-            }
-            if extras.chapters.isEmpty { extras.chapters = try RenditionSQL.chapters(db, of: episode) }
-            return extras
-        }
+        try read { db in try EpisodeExtras.fetch(db, of: episode) }
     }
 
     /// Returns the tracks of a show's playlist, newest first. Reads only the columns that a track needs.
@@ -107,9 +89,7 @@ extension Library {
             let taken = try Bool.fetchOne(
                 db, "SELECT 1 FROM episode WHERE podcast = ? AND folded = ? AND id <> ?", [podcast, folded, id])
             guard taken == nil else { throw LibraryError.nameTaken(stem + suffix) }
-            try db.run(
-                "UPDATE episode SET name = ?, folded = ?, changed = ? WHERE id = ?", [stem + suffix, folded, now, id])
-            try AlternateSQL.rename(of: id, to: stem + suffix, now: now, db)
+            try EpisodeSQL.rename(id, to: stem + suffix, now: now, db)
             return stem + suffix
         }
     }
@@ -123,16 +103,15 @@ extension Library {
         try write { db in
             var renditions: [Rendition] = []
             for id in episodes {
-                let dropped = try Rendition.fetch(db, where: "r.episode = ?", [id])
-                renditions += dropped
-                renditions += try AlternateSQL.drop(of: id, now: now, db)
-                try db.run("DELETE FROM rendition WHERE episode = ?", [id])
-                try db.run("DELETE FROM download WHERE episode = ?", [id])
-                try db.run(
-                    """
-                    UPDATE episode SET buried = 1, generation = \(RenditionSQL.generation) + ?, changed = ?
-                    WHERE id = ? AND buried = 0
-                    """, [dropped.isEmpty ? 0 : 1, now, id])
+                for file in try Self.files(of: id, db) {
+                    let dropped = try Rendition.fetch(db, where: "r.episode = ?", [file])
+                    for table in ["rendition", "download"] {
+                        try db.run("DELETE FROM \(table) WHERE episode = ?", [file])
+                    }
+                    if !dropped.isEmpty { try RenditionSQL.advance(file, now: now, db) }
+                    renditions += dropped
+                }
+                try db.run("UPDATE episode SET buried = 1, changed = ? WHERE id = ? AND buried = 0", [now, id])
             }
             return renditions
         }
@@ -146,9 +125,9 @@ extension Library {
     /// Restores buried episodes to the listings, under their previous names.
     package func unbury(episodes: [EpisodeID], now: Int64) throws {
         try write { db in
-            let statement = try db.cachedStatement(
-                sql: "UPDATE episode SET buried = 0, changed = ? WHERE id = ? AND buried = 1")
-            for id in episodes { try statement.execute(arguments: [now, id]) }
+            for id in episodes {
+                try db.run("UPDATE episode SET buried = 0, changed = ? WHERE id = ? AND buried = 1", [now, id])
+            }
         }
     }
 
@@ -157,6 +136,16 @@ extension Library {
     ///
     /// - Throws: `noSuchEpisode`.
     package func setPlayed(episode: EpisodeID, _ played: Bool, now: Int64) throws {
+        let count = try setPlayed(where: "id = ?4", episode, played, now: now)
+        guard count > 0 else { throw LibraryError.noSuchEpisode(episode) }
+    }
+
+    /// Sets the played flag of the episodes that meet a condition, which uses the argument `?4`.
+    ///
+    /// - Returns: The number of these episodes.
+    private func setPlayed(
+        where condition: String, _ argument: any DatabaseValueConvertible, _ played: Bool, now: Int64
+    ) throws -> Int {
         try write { db in
             let clearsPosition = try played && SyncSQL.hasAccount(db)
             try db.run(
@@ -164,9 +153,9 @@ extension Library {
                 UPDATE episode SET
                     changed = CASE WHEN played = ?1 AND (?2 = 0 OR position IS NULL) THEN changed ELSE ?3 END,
                     played = ?1, position = CASE WHEN ?2 THEN NULL ELSE position END, started = NULL, total = NULL
-                WHERE id = ?4
-                """, [played, clearsPosition, now, episode])
-            guard db.changesCount > 0 else { throw LibraryError.noSuchEpisode(episode) }
+                WHERE \(condition)
+                """, [played, clearsPosition, now, argument])
+            return db.changesCount
         }
     }
 
@@ -217,11 +206,29 @@ extension Library {
     }
 }
 
+extension EpisodeExtras {
+    static func fetch(_ db: Database, of episode: EpisodeID) throws -> EpisodeExtras {
+        let text = try String.fetchOne(db, "SELECT extras FROM detail WHERE episode = ?", [episode])
+        var extras = StoredDetails.value(text, as: EpisodeExtras.self) ?? EpisodeExtras()
+        if extras.chapters.isEmpty { extras.chapters = try RenditionSQL.chapters(db, of: episode) }
+        return extras
+    }
+}
+
 /// Conversion of `episode` rows to values.
 enum EpisodeSQL {
-    /// The values of `attachment.kind`.
-    static let transcriptKind = 1
-    static let chapterKind = 2
+    /// Renames the file of an episode, and moves its alternates to the folder with the new name.
+    static func rename(_ episode: EpisodeID, to name: String, now: Int64, _ db: Database) throws {
+        try db.run(
+            "UPDATE episode SET name = ?, folded = ?, changed = ? WHERE id = ?",
+            [name, FileName.folded(FileName.stem(ofFile: name)), now, episode])
+        try db.run(
+            """
+            UPDATE episode SET name = ?1 || (SELECT a.name FROM alternate a WHERE a.medium = episode.id), changed = ?2
+            WHERE id IN (SELECT medium FROM alternate WHERE episode = ?3)
+            """, [Alternate.path("", of: name), now, episode])
+    }
+
     /// The value of `buried` in the row of an alternate; see `schema.sql`.
     static let alternate = 2
 
@@ -289,4 +296,41 @@ extension Episode: StoredRow {
             archive = Archive(path: path, defect: row[35], folderProblem: row[36], isServed: row[37])
         }
     }
+}
+
+extension Library {
+    /// Returns the stored playback state of an episode; `nil` if there is no such episode or it was removed from all
+    /// listings.
+    package func listening(of episode: EpisodeID) throws -> StoredListening? {
+        try row("SELECT played, position, duration FROM episode WHERE id = ? AND buried = 0", [episode]) {
+            StoredListening(played: $0[0], position: $0[1], duration: $0[2])
+        }
+    }
+
+    /// Stores the playback state that a player has reported.
+    ///
+    /// - Throws: `noSuchEpisode`.
+    package func recordListening(to episode: EpisodeID, _ change: ListeningChange, now: Int64) throws {
+        try execute(
+            """
+            UPDATE episode SET changed = ?1, last_played = ?1, played = ?2, position = ?3, started = ?4, total = ?5
+            WHERE id = ?6
+            """, [now, change.played, change.position, change.started, change.total, episode],
+            orThrow: .noSuchEpisode(episode))
+    }
+
+    /// Marks all episodes of a show as played or as not played.
+    ///
+    /// - Returns: The number of changed episodes.
+    /// - Throws: `noSuchPodcast`.
+    package func setPlayed(podcast: ShowID, _ played: Bool, now: Int64) throws -> Int {
+        guard try folder(id: podcast) != nil else { throw LibraryError.noSuchPodcast(podcast) }
+        // An episode in progress has no played flag, so marking the show as not played does not change it.
+        return try setPlayed(where: "podcast = ?4 AND buried = 0 AND played <> ?1", podcast, played, now: now)
+    }
+}
+
+extension Episode {
+    /// Whether the episode was started and not finished.
+    package var isInProgress: Bool { ListeningRules.isInProgress(played: played, position: position) }
 }

@@ -89,8 +89,8 @@ package struct MediaType: Sendable, Equatable {
     }
 
     private static func major(of type: String) -> Major {
-        // The playlist of a stream is neither audio nor video, even as `audio/mpegurl`.
-        if types[type]?.first == "m3u8" { return .other }
+        // A playlist is neither audio nor video, even as `audio/mpegurl`.
+        if ["m3u8", "pls"].contains(types[type]?.first) { return .other }
         if type.hasPrefix("audio/") || type == "application/ogg" { return .audio }
         if type.hasPrefix("video/") { return .video }
         return .other
@@ -128,6 +128,91 @@ package struct MediaType: Sendable, Equatable {
         ["php", "asp", "aspx", "jsp", "cgi", "html", "htm"].contains(text)
             || text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
+}
+
+// The tables of MIME types and file extensions.
+extension MediaType {
+    /// Generic types, which servers and feeds send if they do not know the type.
+    static let generic: Set<String> = [
+        "application/octet-stream", "binary/octet-stream", "application/binary", "application/force-download",
+        "application/x-download", "text/plain", "text/html", "unknown/unknown",
+    ]
+
+    /// The extensions of each media type, the usual one first.
+    static let types = Dictionary(
+        uniqueKeysWithValues: synonyms.flatMap { types, extensions in types.map { ($0, extensions) } })
+
+    /// The media types used by podcasts, with their extensions (IANA's registrations, RFC 3003, RFC 4337, RFC 5334, RFC
+    /// 6381, RFC 8216, and the older `x-` names). The first type with an extension is that of the extension, so that
+    /// `mp4`, `webm` and `3gp` are video.
+    private static let synonyms: [(types: [String], extensions: [String])] = [
+        (["audio/mpeg"], ["mp3", "mp2", "mpga", "mpa"]),
+        (["audio/mp3", "audio/x-mp3", "audio/mpeg3", "audio/x-mpeg", "audio/mpg"], ["mp3"]),
+        (["video/mp4"], ["mp4", "m4v"]),
+        (["audio/mp4", "audio/x-m4a", "audio/m4a"], ["m4a", "m4b", "mp4"]),
+        (["audio/m4b", "audio/x-m4b"], ["m4b", "m4a"]),
+        (["audio/mp4a-latm"], ["m4a", "mp4"]),
+        (["audio/aac"], ["aac", "m4a", "adts"]),
+        (["audio/aacp", "audio/x-aac"], ["aac", "m4a"]),
+        (["audio/ogg"], ["ogg", "oga", "opus", "spx"]),
+        (["application/ogg"], ["ogg", "oga", "opus", "ogx"]),
+        (["audio/vorbis"], ["ogg", "oga"]),
+        (["audio/opus"], ["opus", "ogg", "oga"]),
+        (["audio/flac", "audio/x-flac"], ["flac"]),
+        (["audio/wav", "audio/wave", "audio/x-wav", "audio/vnd.wave"], ["wav"]),
+        (["audio/aiff", "audio/x-aiff"], ["aiff", "aif"]),
+        (["video/webm"], ["webm"]),
+        (["audio/webm"], ["webm", "weba"]),
+        (["audio/matroska", "audio/x-matroska"], ["mka"]),
+        (["audio/x-ms-wma"], ["wma"]),
+        (["audio/basic"], ["au", "snd"]),
+        (["audio/midi"], ["mid", "midi"]),
+        (["video/3gpp", "audio/3gpp"], ["3gp"]),
+        (["video/x-m4v", "video/m4v"], ["m4v", "mp4"]),
+        (["video/quicktime"], ["mov", "qt"]),
+        (["video/mpeg"], ["mpg", "mpeg", "m2v"]),
+        (["video/ogg"], ["ogv", "ogg"]),
+        (["video/matroska", "video/x-matroska"], ["mkv"]),
+        (["video/x-msvideo", "video/avi"], ["avi"]),
+        (["video/x-ms-wmv"], ["wmv"]),
+        (["video/x-flv"], ["flv"]),
+        (["video/mp2t"], ["ts"]),
+        (["audio/ac3"], ["ac3"]),
+        (["audio/x-ape"], ["ape"]),
+        (["audio/x-caf"], ["caf"]),
+        (
+            [
+                "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
+            ], ["m3u8", "m3u"]
+        ),
+        (["audio/x-scpls"], ["pls"]),
+    ]
+
+    /// The allowed extensions of files from feeds: those of recordings, and of plain-text playlists. XML playlists
+    /// (`xspf`, `asx`, `wpl`, `smil`) are excluded: browsers show XML, and run scripts in it.
+    static let mediaExtensions: Set<String> = Set(
+        extensions.lazy.filter { $0.value.major != .other }.map(\.key)
+    ).union(["m3u8", "m3u", "pls"])
+
+    /// The media types by file extension. A file from a feed never gets the extensions `pdf` and `epub`, although they
+    /// are listed here (see `mediaExtensions`). `mp4`, `webm` and `3gp` may be audio or video; without a type from the
+    /// feed they count as video.
+    static let extensions = Dictionary(
+        synonyms.flatMap { row in row.extensions.map { ($0, row.types[0]) } } + others,
+        uniquingKeysWith: { first, _ in first }
+    ).mapValues { (major: major(of: $0), type: $0) }
+
+    /// The types of extensions that no type has as one of its own.
+    private static let others = [
+        ("mp1", "audio/mpeg"), ("m4r", "audio/mp4"), ("f4a", "audio/mp4"), ("eac3", "audio/eac3"),
+        ("dts", "audio/vnd.dts"), ("wave", "audio/wav"), ("aifc", "audio/aiff"), ("mpc", "audio/x-musepack"),
+        ("wv", "audio/x-wavpack"), ("tta", "audio/x-tta"), ("amr", "audio/amr"), ("awb", "audio/amr-wb"),
+        ("3ga", "audio/3gpp"), ("dsf", "audio/x-dsf"), ("dff", "audio/x-dff"), ("ra", "audio/x-pn-realaudio"),
+        ("ogm", "video/ogg"), ("mpe", "video/mpeg"), ("vob", "video/mpeg"), ("mts", "video/mp2t"),
+        ("m2ts", "video/mp2t"), ("divx", "video/x-msvideo"), ("asf", "video/x-ms-asf"), ("f4v", "video/mp4"),
+        ("3gpp", "video/3gpp"), ("3g2", "video/3gpp2"), ("mk3d", "video/matroska"), ("rm", "video/x-pn-realvideo"),
+        ("pdf", "application/pdf"), ("epub", "application/epub+zip"), (unknown, "application/octet-stream"),
+    ]
 }
 
 /// The file of an episode that is a stream (HTTP Live Streaming, RFC 8216): a playlist with one entry, the URL of the

@@ -56,24 +56,24 @@ package struct FindExcerpts {
                 let both = index + 1 < texts.count ? text + " " + texts[index + 1] : text
                 try statement.execute(arguments: [index, text, both])
             }
-            // The number of phrases in each cue and the next one, and in the cue itself.
-            var counts: [Int: (both: Int, own: Int)] = [:]
+            // The number of phrases in each cue and the next one, and then in the cue itself.
+            var scores: [Int: Int] = [:]
             for phrase in term.expressions {
-                for row in try Int.fetchAll(db, "SELECT rowid FROM cue WHERE cue MATCH ?", ["both : \(phrase)"]) {
-                    counts[row, default: (0, 0)].both += 1
-                }
-                for row in try Int.fetchAll(db, "SELECT rowid FROM cue WHERE cue MATCH ?", ["text : \(phrase)"]) {
-                    counts[row, default: (0, 0)].own += 1
+                for (column, weight) in [("both", 1_000), ("text", 1)] {
+                    for cue in try Int.fetchAll(
+                        db, "SELECT rowid FROM cue WHERE cue MATCH ?", ["\(column) : \(phrase)"])
+                    {
+                        scores[cue, default: 0] += weight
+                    }
                 }
             }
-            let best = counts.max { ($0.value.both, $0.value.own, -$0.key) < ($1.value.both, $1.value.own, -$1.key) }
-            guard let best else { return nil }
+            guard let best = scores.max(by: { ($0.value, -$0.key) < ($1.value, -$1.key) })?.key else { return nil }
             let text = try String.fetchOne(
                 db,
                 """
                 SELECT snippet(cue, 1, '', '', '…', \(Self.spokenLength)) FROM cue WHERE cue MATCH ? AND rowid = ?
-                """, [term.any, best.key])
-            var cue = cues[best.key]
+                """, [term.any, best])
+            var cue = cues[best]
             cue.text = FindText.joined(text ?? cue.text)
             return cue
         }

@@ -22,7 +22,6 @@ package final class FindIndex: Sendable {
     /// The maximum number of matches that are ranked, and the maximum number of those that are ranked in addition
     /// because the title matches.
     private static let maxRanked = 2_000
-    private static let maxTitles = 1_000
 
     package init(path: String) { self.path = path }
 
@@ -35,7 +34,7 @@ package final class FindIndex: Sendable {
         try read(orEmpty: []) { db in
             var found = try Self.matches(of: term.all, limit: Self.maxRanked, db)
             if found.count == Self.maxRanked {
-                found += try Self.matches(of: "{title} : (\(term.all))", limit: Self.maxTitles, db)
+                found += try Self.matches(of: "{title} : (\(term.all))", limit: 1_000, db)
             }
             found.sort { $0.score != $1.score ? $0.score < $1.score : $0.document > $1.document }
             var seen: Set<EpisodeID> = []
@@ -48,17 +47,10 @@ package final class FindIndex: Sendable {
         try read(orEmpty: 0) { db in try Int.fetchOne(db, "SELECT count(*) FROM document") ?? 0 }
     }
 
-    private struct Match {
-        var episode: EpisodeID
-        var document: Int64
-        /// The lower, the better.
-        var score: Double
-    }
-
-    private static func matches(of expression: String, limit: Int, _ db: Database) throws -> [Match] {
-        try Row.fetchCursor(db, FindSchema.matches, [expression, limit]).mapAll { row in
-            Match(episode: row[0], document: row[1], score: row[2])
-        }
+    private static func matches(
+        of expression: String, limit: Int, _ db: Database
+    ) throws -> [(episode: EpisodeID, document: Int64, score: Double)] {
+        try Row.fetchCursor(db, FindSchema.matches, [expression, limit]).mapAll { ($0[0], $0[1], $0[2] ?? 0) }
     }
 
     /// Calls `body` with a connection; returns `empty` if there is no index, or one of another version.
@@ -105,7 +97,7 @@ package final class FindIndex: Sendable {
 /// the cached transcripts. So the library's transactions do not wait for it, and its backups do not contain it.
 enum FindSchema {
     /// The version of the tables, stored in `PRAGMA user_version`. An index of another version is replaced.
-    static let version = 2
+    static let version = 3
 
     /// The weight of a match in a title, in notes, in a transcript and in the show's title. BM25 counts a frequent word
     /// hardly more than one that occurs ten times, so that of a title must be high for a word in it to count more than
@@ -129,8 +121,7 @@ enum FindSchema {
         CREATE INDEX document_transcript ON document (episode, transcript) WHERE transcript <> 0;
         CREATE TABLE show (                         -- the shows whose episodes are all indexed
             podcast INTEGER PRIMARY KEY,
-            episodes INTEGER NOT NULL,
-            changed INTEGER NOT NULL,               -- the sum over the episodes
+            contents TEXT,                          -- see `FindShow`
             title TEXT NOT NULL
         ) STRICT;
         CREATE VIRTUAL TABLE text USING fts5(

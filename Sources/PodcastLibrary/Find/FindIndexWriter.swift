@@ -23,8 +23,6 @@ package struct FindIndexWriter: Sendable {
     package static let maxNotes = 1 << 18
     /// The value of `document.transcript` for a transcript in the archive, which does not change there.
     private static let archived: Int64 = 1
-    /// The number of rows of former texts above which the index is replaced, unless it has more rows of present ones.
-    private static let maxFormer: Int64 = 10_000
 
     /// Opens the index, and creates it if there is none. Replaces a damaged index, and one of another version or with
     /// many former texts.
@@ -33,21 +31,13 @@ package struct FindIndexWriter: Sendable {
     package init(path: String, transcripts: TranscriptFiles) throws {
         self.path = path
         self.transcripts = transcripts
-        do {
-            let database = try Self.open(path)
-            if let database, try !Self.isBloated(database) {
-                self.database = database
-                inode = Self.inode(path)
-                return
-            }
-        } catch LibraryError.damaged {
-            // The index is replaced.
+        var usable = try Self.openUsable(path)
+        if usable == nil {
+            for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
+            usable = try Self.openUsable(path)
         }
-        for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
-        guard let database = try Self.open(path) else {
-            throw LibraryError.failed(path: path, reason: "the index was not created")
-        }
-        self.database = database
+        guard let usable else { throw LibraryError.failed(path: path, reason: "the index was not created") }
+        database = usable
         inode = Self.inode(path)
     }
 
@@ -59,28 +49,27 @@ package struct FindIndexWriter: Sendable {
         return stat(path, &status) == 0 ? UInt(status.st_ino) : 0
     }
 
-    /// Opens the index; `nil` if it is of another version.
-    private static func open(_ path: String) throws -> DatabaseQueue? {
+    /// Opens the index; `nil` if it is damaged, of another version, or has many rows of former texts.
+    private static func openUsable(_ path: String) throws -> DatabaseQueue? {
         // Created here so that no other user can read it.
         let created = Glibc.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         if created >= 0 { Glibc.close(created) }
-        return try LibraryError.translating(path, isOpening: true) {
-            let database = try DatabaseQueue(path: path, configuration: FindIndex.configuration(readOnly: false))
-            return try database.write { db in
-                let version = try Int.fetchOne(db, sql: "PRAGMA user_version")
-                if version == 0 { try db.execute(sql: FindSchema.tables) }
-                return version == 0 || version == FindSchema.version ? database : nil
+        do {
+            return try LibraryError.translating(path, isOpening: true) {
+                let database = try DatabaseQueue(path: path, configuration: FindIndex.configuration(readOnly: false))
+                let isUsable = try database.write { db in
+                    let version = try Int.fetchOne(db, "PRAGMA user_version")
+                    if version == 0 { try db.execute(sql: FindSchema.tables) }
+                    guard version == 0 || version == FindSchema.version else { return false }
+                    let all = try Int64.fetchOne(db, "SELECT seq FROM sqlite_sequence WHERE name = 'document'") ?? 0
+                    let present = try Int64.fetchOne(db, "SELECT count(*) FROM document") ?? 0
+                    // With more rows of former texts the index is replaced, unless it has more rows of present ones.
+                    return all - present <= max(present, 10_000)
+                }
+                return isUsable ? database : nil
             }
-        }
-    }
-
-    private static func isBloated(_ database: DatabaseQueue) throws -> Bool {
-        try database.read { db in
-            let (all, present) = try (
-                Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'document'") ?? 0,
-                Int64.fetchOne(db, sql: "SELECT count(*) FROM document") ?? 0
-            )
-            return all - present > max(present, maxFormer)
+        } catch LibraryError.damaged {
+            return nil
         }
     }
 
@@ -114,8 +103,8 @@ package struct FindIndexWriter: Sendable {
                 }
                 guard episodes.isEmpty, let show else { return }
                 try db.run(
-                    "INSERT OR REPLACE INTO show (podcast, episodes, changed, title) VALUES (?, ?, ?, ?)",
-                    [show.id, show.state.episodes, show.state.settled, show.state.title])
+                    "INSERT OR REPLACE INTO show (podcast, contents, title) VALUES (?, ?, ?)",
+                    [show.id, show.state.contents, show.state.title])
                 self.show = nil
             }
             return !episodes.isEmpty || !shows.isEmpty
@@ -144,8 +133,8 @@ package struct FindIndexWriter: Sendable {
     package func update(from library: Library) throws -> Update {
         let current = try library.findShows(now: now)
         let indexed: [ShowID: FindShow] = try read { db in
-            try Row.fetchCursor(db, "SELECT podcast, episodes, changed, title FROM show").dictionary {
-                ($0[0], FindShow(title: $0[3], episodes: $0[1], changed: $0[2]))
+            try Row.fetchCursor(db, "SELECT podcast, title, contents FROM show").dictionary {
+                ($0[0], FindShow(title: $0[1], contents: $0[2]))
             }
         }
         let removed = Set(
@@ -160,7 +149,9 @@ package struct FindIndexWriter: Sendable {
             }
         }
         // The newest shows first, since a person who has just subscribed may search for them.
-        let shows = current.filter { indexed[$0.key] != $0.value }.sorted { $0.key < $1.key }
+        let shows = current.filter { $0.value.contents == nil || indexed[$0.key] != $0.value }.sorted {
+            $0.key < $1.key
+        }
         return Update(
             writer: self, library: library, shows: shows.map { ($0.key, $0.value) }, episodes: try changedTranscripts())
     }

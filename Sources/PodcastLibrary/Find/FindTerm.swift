@@ -4,49 +4,39 @@
 /// character that is not part of a word separates words. So every text is a valid term, whatever FTS5's own query
 /// syntax (https://www.sqlite.org/fts5.html#full_text_query_syntax) would make of it.
 package struct FindTerm: Sendable, Equatable {
-    private struct Phrase: Sendable, Equatable {
-        /// Words, separated by spaces or `FindText.separator`.
-        var text = ""
-        /// Whether the last word may be the beginning of a longer one.
-        var isPrefix = false
-    }
-
-    private var phrases: [Phrase] = []
-
-    /// The maximum number of words; further ones are ignored. A phrase of thousands of words would take long to search.
-    private static let limit = 64
-    /// The minimum number of characters before `*`. A search for shorter beginnings would read a large part of the
-    /// index; `*` is ignored there.
-    private static let shortestPrefix = 3
+    /// Each phrase as a string of FTS5. No phrase contains a quotation mark. The words are separated by spaces or
+    /// `FindText.separator`; after a mark `*` the last word may be the beginning of a longer one.
+    private(set) var expressions: [String] = []
 
     private static let quotationMarks: Set<Unicode.Scalar> = ["\"", "\u{201C}", "\u{201D}", "\u{201E}"]
 
     /// Parses a term; `nil` if it contains no word.
     package init?(_ text: String) {
         var words = 0
-        var phrase = Phrase()
+        var phrase = ""
         var word = String.UnicodeScalarView()
         var isQuoted = false
         func endWord() {
             defer { word.removeAll() }
-            guard !word.isEmpty, words < Self.limit else { return }
+            // Further words are ignored: a phrase of thousands of words would take long to search.
+            guard !word.isEmpty, words < 64 else { return }
             words += 1
-            if !phrase.text.isEmpty { phrase.text += " " }
-            phrase.text += String(word)
+            if !phrase.isEmpty { phrase += " " }
+            phrase += String(word)
         }
         func endPhrase(isPrefix: Bool = false) {
-            let isLong = word.count >= Self.shortestPrefix
+            // A search for shorter beginnings would read a large part of the index, so `*` is ignored there.
+            let isLong = word.count >= 3
             endWord()
-            guard !phrase.text.isEmpty else { return }
-            phrase.isPrefix = isPrefix && isLong
-            phrases.append(phrase)
-            phrase = Phrase()
+            guard !phrase.isEmpty else { return }
+            expressions.append("\"\(phrase)\"" + (isPrefix && isLong ? " *" : ""))
+            phrase = ""
         }
         for scalar in FindText.separated(text).unicodeScalars {
             if Self.quotationMarks.contains(scalar) {
                 endPhrase()
                 isQuoted.toggle()
-            } else if FindText.isPartOfWord(scalar) || !word.isEmpty && scalar.properties.generalCategory.isMark {
+            } else if FindText.isPartOfWord(scalar) || !word.isEmpty && FindText.isMark(scalar) {
                 word.append(scalar)
             } else if scalar == "*", !word.isEmpty {
                 if isQuoted { endWord() } else { endPhrase(isPrefix: true) }
@@ -59,7 +49,7 @@ package struct FindTerm: Sendable, Equatable {
             }
         }
         endPhrase()
-        if phrases.isEmpty { return nil }
+        if expressions.isEmpty { return nil }
     }
 
     /// The FTS5 expression that matches documents with all phrases.
@@ -67,14 +57,6 @@ package struct FindTerm: Sendable, Equatable {
 
     /// The FTS5 expression that matches documents with at least one of the phrases.
     var any: String { expressions.joined(separator: " OR ") }
-
-    /// Each phrase as a string of FTS5. No phrase contains a quotation mark.
-    var expressions: [String] { phrases.map { "\"\($0.text)\"" + ($0.isPrefix ? " *" : "") } }
-}
-
-extension Unicode.GeneralCategory {
-    /// Whether this is a combining character, such as an accent that follows its letter.
-    fileprivate var isMark: Bool { self == .nonspacingMark || self == .spacingMark || self == .enclosingMark }
 }
 
 /// Text in the form in which the search index stores it.
@@ -120,6 +102,11 @@ enum FindText {
     static func joined(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 >= 0xE0 }) else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != separator }))
+    }
+
+    /// Returns whether this is a combining character, such as an accent that follows its letter.
+    static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+        [.nonspacingMark, .spacingMark, .enclosingMark].contains(scalar.properties.generalCategory)
     }
 
     /// Returns whether the tokenizer takes a character for a part of a word: a letter, a number, or one for private

@@ -6,15 +6,9 @@ internal import Transfers
 struct FindShow: Equatable {
     /// The show's title, and the name of its folder if that is another one.
     var title: String
-    /// The number of episodes.
-    var episodes: Int64
-    /// The sum of the times of their last changes, in seconds since 1970.
-    var changed: Int64
-    /// Whether an episode has changed in the current second, and may change in it once more.
-    var isSettling = false
-
-    /// The sum to record. That of a settling show is not the true one, so that the next update compares it again.
-    var settled: Int64 { isSettling ? changed - 1 : changed }
+    /// The number of episodes, and the sum of the times of their last changes; `nil` if an episode has changed in the
+    /// current second, and may change in it once more: the next update then compares the show again.
+    var contents: String?
 }
 
 /// The text of an episode to be indexed.
@@ -59,11 +53,12 @@ extension Library {
     func findShows(now: Int64) throws -> [ShowID: FindShow] {
         try dictionary(
             """
-            SELECT p.id, count(e.changed), CAST(total(e.changed) AS INTEGER),
-                coalesce(max(e.changed), 0) >= ?, \(Self.showTitle) FROM podcast p
+            SELECT p.id, \(Self.showTitle),
+                iif(max(e.changed) >= ?, NULL, count(e.changed) || ' ' || CAST(total(e.changed) AS INTEGER))
+            FROM podcast p
             LEFT JOIN episode e ON e.podcast = p.id AND e.buried = 0 WHERE p.ephemeral = 0 GROUP BY p.id
             """, [now]
-        ) { ($0[0], FindShow(title: $0[4], episodes: $0[1], changed: $0[2], isSettling: $0[3])) }
+        ) { ($0[0], FindShow(title: $0[1], contents: $0[2])) }
     }
 
     /// Returns when each episode of a show last changed.

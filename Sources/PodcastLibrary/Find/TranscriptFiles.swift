@@ -12,8 +12,6 @@ package struct TranscriptFiles: Sendable {
 
     /// The formats of transcripts, the preferred one first.
     private static let kinds: [AssetKind] = [.vtt, .srt]
-    /// The maximum number of bytes read: fifty hours of speech.
-    private static let limit = 4 << 20
     /// The maximum time in seconds to wait for a file in the archive.
     private static let deadline = 5
 
@@ -79,6 +77,7 @@ package struct TranscriptFiles: Sendable {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
         defer { close(file) }
-        return readAll(file, limit: limit)
+        // The maximum number of bytes read: fifty hours of speech.
+        return readAll(file, limit: 4 << 20)
     }
 }

@@ -55,7 +55,8 @@ package struct EpisodeMatcher {
         /// The letters and digits of the title, case folded, or the whole title if it has neither; `nil` if the title
         /// is empty or a placeholder.
         var title: String?
-        var day: GregorianDay?
+        /// The number of the day of publication.
+        var day: Int64?
         var seconds: Int64?
         var major: MediaType.Major?
         var duration: Double?
@@ -64,12 +65,12 @@ package struct EpisodeMatcher {
         var repeatsURL: Bool
 
         init(_ facts: EpisodeIdentity) {
-            guid = EpisodeMatcher.guid(facts)
+            guid = facts.guid
             url = EpisodeMatcher.comparable(url: facts.url)
             repeatsURL = guid.map { EpisodeMatcher.comparable(url: $0) } == url
             path = String(url.prefix { $0 != "?" })
             title = EpisodeMatcher.canonical(title: facts.title)
-            day = facts.published?.day
+            day = facts.published?.day?.number
             seconds = facts.published?.seconds
             major = MediaType(type: facts.type, url: facts.url).major
             duration = facts.duration
@@ -109,7 +110,7 @@ package struct EpisodeMatcher {
     private var hasFree: Bool { matched < min(items.count, rows.count) }
 
     private mutating func run(isDelta: Bool) {
-        pair(items, rows, uniqueOnly: true) { Self.guid($0).map { Key(first: $0) } }
+        pair(items, rows, uniqueOnly: true) { $0.guid.map { Key(first: $0) } }
         guard hasFree else { return }
 
         let items = items.map(Derived.init)
@@ -130,7 +131,7 @@ package struct EpisodeMatcher {
         }
         pair(items, rows, uniqueOnly: true) { Key(first: $0.url) }
         pair(items, rows, uniqueOnly: true) { facts in
-            Key(first: facts.url, second: facts.title ?? "", number: facts.day?.number)
+            Key(first: facts.url, second: facts.title ?? "", number: facts.day)
         }
 
         // 4. The URL without its query. A script that distinguishes episodes by the query serves all of them under one
@@ -150,12 +151,12 @@ package struct EpisodeMatcher {
         // 5. Title and time. The second is compared before the day: if a feed changes the time zone of all its dates,
         // an episode may get the day of another one. Keys with the guid come first: even a guid that several episodes
         // share may distinguish episodes with equal titles.
-        pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndSecond(facts, $0) } }
-        pair(items, rows, uniqueOnly: true, by: { Self.titleAndSecond($0) }, if: Self.isSameMedia)
-        pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.titleAndDay(facts, $0) } }
-        pair(items, rows, uniqueOnly: true, by: { Self.titleAndDay($0) }, if: Self.isSameMedia)
+        for time in [\Derived.seconds, \Derived.day] {
+            pair(items, rows, uniqueOnly: true) { facts in facts.guid.flatMap { Self.key(facts, time, $0) } }
+            pair(items, rows, uniqueOnly: true, by: { Self.key($0, time) }, if: Self.isSameMedia)
+        }
         // Several episodes with the same title and second can be distinguished only by their order.
-        pair(items, rows, uniqueOnly: false, by: { Self.titleAndSecond($0) }, if: Self.isSameMedia)
+        pair(items, rows, uniqueOnly: false, by: { Self.key($0, \.seconds) }, if: Self.isSameMedia)
     }
 
     private static func hasSeveralFileNames(_ facts: [Derived]) -> Bool {
@@ -163,14 +164,10 @@ package struct EpisodeMatcher {
         return facts.contains { $0.fileName != first }
     }
 
-    private static func titleAndSecond(_ facts: Derived, _ guid: String = "") -> Key? {
-        guard let title = facts.title, let seconds = facts.seconds, facts.day != nil else { return nil }
-        return Key(first: title, second: guid, number: seconds)
-    }
-
-    private static func titleAndDay(_ facts: Derived, _ guid: String = "") -> Key? {
-        guard let title = facts.title, let day = facts.day else { return nil }
-        return Key(first: title, second: guid, number: day.number)
+    /// Returns the title with the second or the day of publication.
+    private static func key(_ facts: Derived, _ time: KeyPath<Derived, Int64?>, _ guid: String = "") -> Key? {
+        guard let title = facts.title, let number = facts[keyPath: time], facts.day != nil else { return nil }
+        return Key(first: title, second: guid, number: number)
     }
 
     private static func isSameMedia(_ item: Derived, _ row: Derived) -> Bool {
@@ -210,14 +207,6 @@ package struct EpisodeMatcher {
             isRowFree[row] = false
             matched += 1
         }
-    }
-
-    /// Returns the guid without white space at its ends; `nil` if nothing remains.
-    private static func guid(_ facts: EpisodeIdentity) -> String? {
-        guard let guid = facts.guid else { return nil }
-        if let first = guid.utf8.first, let last = guid.utf8.last, first > 0x20, last > 0x20 { return guid }
-        let trimmed = FileName.trimmedSpace(guid)
-        return trimmed.isEmpty ? nil : trimmed
     }
 
     static func comparable(url: String) -> String {

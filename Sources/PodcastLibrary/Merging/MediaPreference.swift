@@ -4,8 +4,7 @@ package import PodcastFeed
 package enum MediaPreference: Sendable, Equatable {
     /// A MIME type in lower case, such as `audio/opus`.
     case type(String)
-    case audio
-    case video
+    case major(MediaType.Major)
     /// The encoding with the highest bit rate up to this limit, in bits per second, among those with the main
     /// encoding's major type (audio or video).
     case atMost(Double)
@@ -16,34 +15,15 @@ package enum MediaPreference: Sendable, Equatable {
     /// Parses a value of the setting; `nil` if it is invalid.
     package init?(_ text: String) {
         let text = text.lowercased()
-        if text == "audio" {
-            self = .audio
-        } else if text == "video" {
-            self = .video
-        } else if text.hasPrefix("<=") {
-            guard let rate = Self.rate(text.dropFirst(2).filter { $0 != " " }) else { return nil }
-            self = .atMost(rate)
-        } else {
-            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 2, ["audio", "video", "application"].contains(parts[0]), !parts[1].isEmpty,
-                text.utf8.count <= 100,
-                parts[1].utf8.allSatisfy({
-                    (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) || "+-.".utf8.contains($0)
-                })
-            else { return nil }
+        if text == "audio" || text == "video" {
+            self = .major(text == "audio" ? .audio : .video)
+        } else if text.utf8.count <= 100, text.wholeMatch(of: /(?:audio|video|application)\/[a-z0-9+.\-]+/) != nil {
             self = .type(text)
-        }
-    }
-
-    /// Parses `96k`, `1.5M` or `64000`, in bits per second.
-    private static func rate(_ text: some StringProtocol) -> Double? {
-        let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
-        guard let number = Double(digits), number.isFinite, number > 0 else { return nil }
-        switch text.dropFirst(digits.count) {
-        case "": return number
-        case "k", "kb", "kbit", "kbps", "kbit/s": return number * 1_000
-        case "m", "mb", "mbit", "mbps", "mbit/s": return number * 1_000_000
-        default: return nil
+        } else {
+            // `96k`, `1.5M` or `64000`, in bits per second.
+            let rate = text.filter { $0 != " " }.wholeMatch(of: /<=([0-9.]+)(?:([km])(?:b|bit|bps|bit\/s)?)?/)
+            guard let rate, let number = Double(rate.1), number > 0, number.isFinite else { return nil }
+            self = .atMost(number * (rate.2 == "k" ? 1_000 : rate.2 == "m" ? 1_000_000 : 1))
         }
     }
 
@@ -53,15 +33,12 @@ package enum MediaPreference: Sendable, Equatable {
     package func choice(among media: [Medium], duration: Double?) -> Int {
         switch self {
         case .type(let type): return media.firstIndex { Self.fits($0, type) } ?? 0
-        case .audio: return media.firstIndex { Self.major($0) == .audio } ?? 0
-        case .video: return media.firstIndex { Self.major($0) == .video } ?? 0
+        case .major(let major): return media.firstIndex { Self.major($0) == major } ?? 0
         case .atMost(let limit):
             let major = media.first.flatMap(Self.major)
-            let rates = media.indices.map { index -> Double in
-                guard Self.major(media[index]) == major, let rate = Self.bitRate(of: media[index], duration: duration),
-                    rate <= limit
-                else { return 0 }
-                return rate
+            let rates = media.map { medium -> Double in
+                let rate = Self.major(medium) == major ? Self.bitRate(of: medium, duration: duration) ?? 0 : 0
+                return rate <= limit ? rate : 0
             }
             guard let best = rates.max(), best > 0 else { return 0 }
             return rates.firstIndex(of: best) ?? 0
@@ -76,15 +53,11 @@ package enum MediaPreference: Sendable, Equatable {
     /// (`opus` of `audio/opus`) among its codecs. For an encoding without a MIME type, the file extension in its URL is
     /// compared instead.
     private static func fits(_ medium: Medium, _ type: String) -> Bool {
-        if medium.type == type { return true }
-        if let codec = type.split(separator: "/").last, let codecs = medium.codecs?.lowercased(),
-            codecs.split(whereSeparator: { ", ".contains($0) }).contains(codec)
-        {
-            return true
-        }
+        let codecs = medium.codecs?.lowercased().split { ", ".contains($0) } ?? []
+        if medium.type == type || codecs.contains(where: { type.hasSuffix("/\($0)") }) { return true }
         guard let wanted = MediaType.types[type]?.first else { return false }
-        return medium.type.flatMap { MediaType.types[$0]?.first } == wanted
-            || medium.type == nil && MediaType.pathExtension(of: medium.addresses[0]) == wanted
+        guard let own = medium.type else { return MediaType.pathExtension(of: medium.addresses[0]) == wanted }
+        return MediaType.types[own]?.first == wanted
     }
 
     /// Returns the encoding's bit rate in bits per second, computed from length and duration if the feed has none.

@@ -180,33 +180,20 @@ struct Merge {
     private func writeDetails(_ facts: EpisodeFacts, of id: EpisodeID, isNew: Bool) throws {
         let item = facts.item
         if !isNew {
-            for table in ["detail", "episode_details", "attachment"] {
+            for table in ["detail", "episode_details"] {
                 try db.run("DELETE FROM \(table) WHERE episode = ?", [id])
             }
         }
-        if item.description != nil || item.chaptersURL != nil {
+        let extras = EpisodeExtras(
+            transcripts: item.transcripts, chaptersURL: item.chaptersURL, chapters: facts.chapters)
+        let hasExtras = extras != EpisodeExtras()
+        if item.description != nil || hasExtras {
             try db.run(
-                "INSERT INTO detail (episode, notes, chapters_url) VALUES (?, ?, ?)",
-                [id, item.description, item.chaptersURL])
+                "INSERT INTO detail (episode, notes, extras) VALUES (?, ?, ?)",
+                [id, item.description, hasExtras ? StoredDetails.text(extras) : nil])
         }
         if let details = StoredDetails.text(facts.details) {
             try db.run("INSERT INTO episode_details (episode, value) VALUES (?, ?)", [id, details])
-        }
-        for (position, transcript) in item.transcripts.enumerated() {
-            try db.insert(
-                into: "attachment",
-                [
-                    "episode": id, "kind": EpisodeSQL.transcriptKind, "position": position, "url": transcript.url,
-                    "type": transcript.type, "language": transcript.language,
-                ])
-        }
-        for (position, chapter) in facts.chapters.enumerated() {
-            try db.insert(
-                into: "attachment",
-                [
-                    "episode": id, "kind": EpisodeSQL.chapterKind, "position": position, "url": chapter.link,
-                    "start": chapter.start, "title": chapter.title, "image": chapter.image,
-                ])
         }
     }
 
@@ -264,11 +251,10 @@ struct Merge {
         let visible: Columns = [
             "title": title, "link": feed.link, "description": feed.description, "language": feed.language,
             "image": feed.image, "author": feed.author, "guid": feed.guid, "type": feed.type,
-            "explicit": feed.explicit, "unplayable": unplayable,
+            "explicit": feed.explicit, "unplayable": unplayable, "details": StoredDetails.text(feed.details),
         ]
         let old = try Row.fetchOne(db, "SELECT \(visible.list) FROM podcast WHERE id = ?", [podcast])
-        let hasOtherDetails = try StoredDetails.write(feed.details, of: podcast, db)
-        if hasOtherDetails || old.map({ Array($0.databaseValues) }) != visible.values { isVisible = true }
+        if old.map({ Array($0.databaseValues) }) != visible.values { isVisible = true }
         let columns: Columns = [
             "etag": response.etag, "last_modified": response.lastModified, "content_type": response.contentType,
             "update_interval": response.updateInterval, "quiet_times": feed.quietTimes.bits,

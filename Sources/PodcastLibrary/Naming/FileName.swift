@@ -102,11 +102,7 @@ package enum FileName {
 
     /// Removes white space at both ends.
     static func trimmedSpace(_ text: String) -> String {
-        if hasPlainEnds(text) { return text }
-        var rest = Substring(text)
-        while let first = rest.first, first.isWhitespace { rest.removeFirst() }
-        while let last = rest.last, last.isWhitespace { rest.removeLast() }
-        return String(rest)
+        hasPlainEnds(text) ? text : text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// Whether a text starts and ends with printable ASCII other than space, as nearly all texts do.

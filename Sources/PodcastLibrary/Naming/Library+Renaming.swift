@@ -36,16 +36,9 @@ extension Library {
             }
             for renaming in renamings {
                 if let episode = renaming.episode {
-                    try db.run(
-                        "UPDATE episode SET name = ?, folded = ?, changed = ? WHERE id = ?",
-                        [
-                            renaming.name, FileName.folded(FileName.stem(ofFile: renaming.name)), now, episode,
-                        ])
-                    try AlternateSQL.rename(of: episode, to: renaming.name, now: now, db)
+                    try EpisodeSQL.rename(episode, to: renaming.name, now: now, db)
                 } else {
-                    try db.run(
-                        "UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?",
-                        [renaming.name, FileName.folded(renaming.name), now, podcast])
+                    try PodcastSQL.rename(podcast, to: renaming.name, now: now, db)
                 }
             }
             return renamings

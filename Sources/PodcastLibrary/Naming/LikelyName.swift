@@ -11,59 +11,42 @@ package enum LikelyName {
     /// The text may be a misspelled name, or one or more misspelled words of it: `Oels` means `Owls & Co`, `template`
     /// means `names.template`.
     package static func nearest(to text: String, in names: [String]) -> String? {
-        let typed = Array(text.lowercased())
         let wanted = ComparisonKey(text)
         let words = wanted.words.joined(separator: " ")
-        var best: (name: String, rank: Int)?
-        for name in names {
-            var rank = rank(typed, Array(name.lowercased()), allowing: max(2, typed.count / 3))
-            if !words.isEmpty {
-                let candidates = ComparisonKey(name).words
-                let spelled = candidates.joined(separator: " ")
-                rank = min(rank, self.rank(Array(words), Array(spelled), allowing: max(2, words.count / 3)))
-                // Across words only a longer text, since a short one is easily found there by chance.
-                let isInside =
-                    spelled.contains(words) || words.count > 4 && candidates.joined().contains(wanted.letters)
-                if isInside, words.count >= shortest { rank = min(rank, 2) }
-                rank = min(rank, rankOfPart(words, wanted.words.count, in: candidates))
+        let ranked = names.map { name in
+            let parts = ComparisonKey(name).words
+            let whole = parts.joined(separator: " ")
+            var ranks = [rank(text.lowercased(), name.lowercased(), 2), rank(words, whole, words.isEmpty ? 0 : 2)]
+            // A short text is easily found in a name by chance.
+            if words.count >= shortest {
+                // Across words only a longer text.
+                if whole.contains(words) || words.count > 4 && parts.joined().contains(wanted.letters) {
+                    ranks.append(2)
+                }
+                for start in parts.indices.dropLast(wanted.words.count) + [parts.count - wanted.words.count]
+                where start >= 0 {
+                    let part = parts[start...].prefix(wanted.words.count).joined(separator: " ")
+                    // Fewer letters may be wrong than in a whole name. The odd ranks are those of parts.
+                    if part.count >= shortest { ranks.append(rank(words, part, 1) + 1) }
+                }
             }
-            if rank < best?.rank ?? Int.max { best = (name, rank) }
+            return (name, rank: ranks.min() ?? far)
         }
-        return best?.name
+        return ranked.min { $0.rank < $1.rank }.flatMap { $0.rank < far ? $0.0 : nil }
     }
 
     /// The minimum number of letters of a text that may mean a part of a name.
     private static let shortest = 3
+    /// The rank of a name that is not similar.
+    private static let far = 1_000_000
 
-    /// Twice the distance, or `Int.max` if it is greater than `limit`. The odd ranks are those of parts.
-    private static func rank(_ one: [Character], _ other: [Character], allowing limit: Int) -> Int {
-        guard abs(one.count - other.count) <= limit else { return .max }
-        let distance = distance(one, other)
-        return distance <= limit ? 2 * distance : .max
-    }
-
-    /// Returns the rank of the most similar run of words in a name. Fewer letters may be wrong than in a whole name.
-    private static func rankOfPart(_ words: String, _ count: Int, in candidates: [String]) -> Int {
-        guard words.count >= shortest, candidates.count > count else { return .max }
-        return (0...(candidates.count - count)).reduce(.max) { best, start in
-            let part = candidates[start..<(start + count)].joined(separator: " ")
-            let rank = rank(Array(words), Array(part), allowing: max(1, words.count / 3))
-            return min(best, rank == .max || part.count < shortest ? .max : rank + 1)
-        }
-    }
-
-    /// Returns the Levenshtein distance: insertions, removals and replacements of characters.
-    package static func distance(_ one: [Character], _ other: [Character]) -> Int {
-        var row = Array(0...other.count)
-        for (index, character) in one.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for (column, candidate) in other.enumerated() {
-                let replaced = diagonal + (character == candidate ? 0 : 1)
-                diagonal = row[column + 1]
-                row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
-            }
-        }
-        return row[other.count]
+    /// Returns twice the number of wrong letters, or `far` if more than a third of them and than `least` are wrong.
+    private static func rank(_ one: String, _ other: String, _ least: Int) -> Int {
+        let limit = max(least, one.count / 3)
+        guard abs(one.count - other.count) <= limit else { return far }
+        let changes = other.difference(from: one)
+        // A letter in place of another one is removed and inserted.
+        let wrong = max(changes.insertions.count, changes.removals.count)
+        return wrong <= limit ? 2 * wrong : far
     }
 }

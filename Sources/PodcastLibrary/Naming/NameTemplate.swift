@@ -17,31 +17,15 @@ package struct NameTemplate: Sendable, Equatable {
         case show = "show"
     }
 
-    /// The reason why a template is rejected.
-    package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
-        case unknownField(String)
-        case unclosedField(String)
-        case noField
-
-        package var description: String {
-            let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: ", ")
-            return switch self {
-            case .unknownField(let name): "unknown field {\(name)} in the name template; the known fields are \(known)"
-            case .unclosedField(let text): "'{' without '}' in the name template at '{\(text)'"
-            case .noField: "the name template has no field; the known fields are \(known)"
-            }
-        }
-    }
-
-    /// A part of the template.
-    private enum Part: Sendable, Equatable {
-        case text(String)
-        case field(Field)
+    /// A field of the template, or its end, with the text before it.
+    private struct Part: Sendable, Equatable {
+        var text: String
+        var field: Field?
     }
 
     /// The default template.
     package static let standard = NameTemplate(
-        text: "{date} {title}", parts: [.field(.date), .text(" "), .field(.title)])
+        text: "{date} {title}", parts: [Part(text: "", field: .date), Part(text: " ", field: .title), Part(text: "")])
 
     /// The text of the template.
     package let text: String
@@ -56,22 +40,24 @@ package struct NameTemplate: Sendable, Equatable {
 
     /// Parses a template.
     ///
-    /// - Throws: `NameTemplate.Failure`.
-    package init(_ text: String) throws {
+    /// - Throws: `SettingError` with the reason why the template is rejected.
+    package init(_ text: String) throws(SettingError) {
+        let known = "the known fields are " + Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: ", ")
         var parts: [Part] = []
         var rest = Substring(text)
         while let open = rest.firstIndex(of: "{") {
-            if open > rest.startIndex { parts.append(.text(String(rest[..<open]))) }
             let body = rest[rest.index(after: open)...]
-            guard let close = body.firstIndex(of: "}") else { throw Failure.unclosedField(String(body)) }
-            guard let field = Field(rawValue: String(body[..<close])) else {
-                throw Failure.unknownField(String(body[..<close]))
+            guard let close = body.firstIndex(of: "}") else {
+                throw SettingError(message: "'{' without '}' in the name template at '{\(body)'")
             }
-            parts.append(.field(field))
+            guard let field = Field(rawValue: String(body[..<close])) else {
+                throw SettingError(message: "unknown field {\(body[..<close])} in the name template; \(known)")
+            }
+            parts.append(Part(text: String(rest[..<open]), field: field))
             rest = body[body.index(after: close)...]
         }
-        if !rest.isEmpty { parts.append(.text(String(rest))) }
-        guard parts.contains(where: { if case .field = $0 { true } else { false } }) else { throw Failure.noField }
+        if parts.isEmpty { throw SettingError(message: "the name template has no field; \(known)") }
+        parts.append(Part(text: String(rest)))
         self.init(text: text, parts: parts)
     }
 
@@ -110,26 +96,19 @@ package struct NameTemplate: Sendable, Equatable {
         var pending = ""
         var afterMissing = false
         for part in parts {
-            switch part {
-            case .text(let text):
-                if afterMissing {
-                    // The text after a missing field is omitted, and so are the brackets around the field.
-                    if let last = pending.last, let closing = Self.brackets[last], text.first == closing {
-                        pending.removeLast()
-                        pending += text.dropFirst()
-                        if pending.allSatisfy(\.isWhitespace) { pending = pending.isEmpty ? "" : " " }
-                    }
-                } else {
-                    pending += text
-                }
-            case .field(let field):
-                guard let value = value(of: field, item: item, title: title, show: show) else {
-                    afterMissing = true
-                    continue
-                }
+            if !afterMissing {
+                pending += part.text
+            } else if let last = pending.last, let closing = Self.brackets[last], part.text.first == closing {
+                // The text after a missing field is omitted, and so are the brackets around the field.
+                pending = String(pending.dropLast() + part.text.dropFirst())
+                if pending.allSatisfy(\.isWhitespace) { pending = pending.isEmpty ? "" : " " }
+            }
+            guard let field = part.field else { break }
+            let value = value(of: field, item: item, title: title, show: show)
+            afterMissing = value == nil
+            if let value {
                 result += pending + value
                 pending = ""
-                afterMissing = false
             }
         }
         return afterMissing ? result : result + pending

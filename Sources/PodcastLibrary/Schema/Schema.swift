@@ -24,16 +24,12 @@ extension Schema {
     /// - Throws: `LibraryError`: `damaged`, `newerSchema`, or `failed` for the database of another program.
     static func found(in db: Database, of path: String) throws -> Int {
         let stated = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        let tables = try Set(
-            String.fetchAll(
-                db,
-                """
-                SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                """))
+        let tables = try String.fetchSet(
+            db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
         if tables.isEmpty, stated == 0 { return 0 }
         let applied =
             tables.contains("grdb_migrations")
-            ? try Set(String.fetchAll(db, "SELECT identifier FROM grdb_migrations")) : []
+            ? try String.fetchSet(db, "SELECT identifier FROM grdb_migrations") : []
         // An earlier writer was killed before its first migration.
         if tables == ["grdb_migrations"], applied.isEmpty, stated == 0 { return 0 }
         guard tables.contains("podcast") || tables.contains("episode") else {
@@ -53,13 +49,12 @@ extension Schema {
 
     /// The columns of all tables, as `TABLE.COLUMN`.
     private static func columns(_ db: Database) throws -> Set<String> {
-        try Set(
-            String.fetchAll(
-                db,
-                """
-                SELECT t.name || '.' || c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
-                WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                """))
+        try String.fetchSet(
+            db,
+            """
+            SELECT t.name || '.' || c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+            WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+            """)
     }
 
     /// Checks for two kinds of damage that opening the file does not detect. Damage to the SQL text that declares a
@@ -89,52 +84,11 @@ extension Schema {
 
     /// The tables of the episodes, and small ones that are read only when an episode is.
     static let largeTables = [
-        "episode", "detail", "attachment", "sync_episode", "view_episode", "view_title", "archive_folder", "archived",
+        "episode", "detail", "sync_episode", "view_episode", "view_title", "archive_folder", "archived",
     ]
     /// The tables that do not grow with the number of episodes in the feeds.
     static let smallTables = [
         "podcast", "rendition", "download", "setting", "event", "session", "counter", "address", "upload",
         "sync_account", "sync_removed", "view", "tag", "show_tag", "root_folder",
     ]
-}
-
-extension Schema {
-    /// Replaces impossible numbers, which only a damaged disk produces. Swift code clamps the numbers that it reads,
-    /// but SQL statements increment some columns directly, and SQLite refuses to store a sum beyond 64 bits: such a row
-    /// could no longer be updated.
-    ///
-    /// Runs when the library is opened for writing. These tables are small: a row for each show, or for each episode
-    /// with a synchronized state.
-    static func bound(_ db: Database) throws {
-        let moments = "BETWEEN 0 AND \(SyncTimeRange.latest)"
-        for sql in [
-            "UPDATE sync_episode SET time = 0 WHERE NOT time \(moments)",
-            """
-            UPDATE sync_pending SET at = iif(at \(moments), at, 0), floor = iif(floor \(moments), floor, 0),
-                stamp = iif(stamp \(moments), stamp, NULL)
-            WHERE NOT at \(moments) OR NOT floor \(moments) OR NOT stamp \(moments)
-            """,
-            "UPDATE sync_parked SET time = 0 WHERE NOT time \(moments)",
-            """
-            UPDATE sync_account SET
-                subscriptions_since = iif(subscriptions_since \(moments), subscriptions_since, 0),
-                episodes_since = iif(episodes_since \(moments), episodes_since, 0),
-                episodes_full = iif(episodes_full \(moments), episodes_full, NULL),
-                next_sync = iif(next_sync \(moments), next_sync, 0),
-                last_sync = iif(last_sync \(moments), last_sync, NULL),
-                held_until = iif(held_until \(moments), held_until, NULL),
-                failures = max(0, min(failures, \(maxFailures)))
-            """,
-            "UPDATE sync_subscription SET serial = 1 WHERE NOT serial \(moments)",
-            """
-            UPDATE podcast SET failures = max(0, min(failures, \(maxFailures)))
-            WHERE NOT failures BETWEEN 0 AND \(maxFailures)
-            """,
-        ] {
-            try db.execute(sql: sql)
-        }
-    }
-
-    /// The maximum count of failures. The delay between two attempts stops growing after some twenty failures.
-    private static let maxFailures = 1_000_000
 }

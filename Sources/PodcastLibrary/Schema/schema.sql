@@ -46,7 +46,8 @@ CREATE TABLE podcast (
     trouble TEXT,                          -- FeedTrouble
     trouble_due INTEGER,                   -- when to announce it; NULL once that is done
     cover TEXT,                            -- the cached cover's file extension; NULL if none is cached
-    cover_due INTEGER                      -- when to fetch the cover; NULL for not at all
+    cover_due INTEGER,                     -- when to fetch the cover; NULL for not at all
+    details TEXT                           -- what only the pages need, as JSON
 ) STRICT;
 CREATE INDEX podcast_cover ON podcast (cover_due) WHERE cover_due IS NOT NULL;
 CREATE INDEX podcast_trouble ON podcast (trouble_due) WHERE trouble IS NOT NULL;
@@ -105,29 +106,11 @@ CREATE INDEX episode_begun ON episode (position) WHERE played = 0 AND position >
 
 CREATE TABLE detail (
     episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
-    notes TEXT,
-    chapters_url TEXT
+    extras TEXT,                   -- EpisodeExtras as JSON; NULL without any
+    notes TEXT
 ) STRICT;
 
-CREATE TABLE attachment (
-    episode INTEGER NOT NULL REFERENCES episode ON DELETE CASCADE,
-    kind INTEGER NOT NULL,         -- 1 transcript, 2 chapter
-    position INTEGER NOT NULL,
-    url TEXT,
-    type TEXT,
-    language TEXT,
-    start REAL,
-    title TEXT,
-    image TEXT,
-    PRIMARY KEY (episode, kind, position)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE show_details (        -- what only the pages need, as JSON
-    podcast INTEGER PRIMARY KEY REFERENCES podcast ON DELETE CASCADE,
-    value TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE episode_details (
+CREATE TABLE episode_details (     -- what only the pages need, as JSON
     episode INTEGER PRIMARY KEY REFERENCES episode ON DELETE CASCADE,
     value TEXT NOT NULL
 ) STRICT;
@@ -272,24 +255,8 @@ CREATE TABLE download (
 
 CREATE TABLE upload (
     id INTEGER PRIMARY KEY,
-    url TEXT NOT NULL,
-    title TEXT NOT NULL,
-    description TEXT,
-    name TEXT NOT NULL,                    -- of the file that was published
-    file TEXT NOT NULL UNIQUE,             -- of the copy of it
-    size INTEGER NOT NULL,
-    type TEXT,
-    image_name TEXT,
-    image_file TEXT UNIQUE,
-    image_type TEXT,
-    idempotency_key TEXT NOT NULL UNIQUE,
-    step TEXT NOT NULL DEFAULT 'unposted' CHECK (step IN ('unposted', 'posting', 'posted')),
-    location TEXT,                         -- the address to send the media to, once the server has named it
-    tus INTEGER,                           -- whether that address supports tus; NULL until known
-    held INTEGER NOT NULL DEFAULT 0,       -- number of bytes that the server reports to have
-    suspended INTEGER NOT NULL DEFAULT 0,
-    created INTEGER NOT NULL,
-    error TEXT
+    file TEXT NOT NULL UNIQUE,             -- of the copy of the media
+    value TEXT NOT NULL                    -- the upload as JSON
 ) STRICT;
 
 CREATE TABLE setting (

@@ -92,10 +92,10 @@ extension Library {
     /// servers that cannot be reached.
     package func announceTroubles(now: Int64) throws -> [(show: ShowID, trouble: FeedTrouble)] {
         let isDue = "trouble <> 'unreachable' AND trouble_due <= ? AND ephemeral = 0"
-        let hasDue = "SELECT EXISTS (SELECT 1 FROM podcast WHERE trouble IS NOT NULL AND \(isDue))"
-        guard try value(hasDue, [now]) ?? false else { return [] }
+        let due = try query { db in try Self.troubles(db, where: isDue, [now]) }
+        if due.isEmpty { return [] }
         return try write { db in
-            try Self.troubles(db, where: isDue, [now]).compactMap { show, trouble in
+            try due.compactMap { show, trouble in
                 var record = trouble
                 let announced = record.announce(at: now)
                 try Self.set(record, of: show, now: now, db)
@@ -107,11 +107,12 @@ extension Library {
     /// Returns the episodes of a show of which there is no complete copy here.
     package func unsavedEpisodes(of podcast: ShowID) throws -> UnsavedEpisodes {
         // Also those that are not served from the archive while its folder is offline.
-        let archived: Set<EpisodeID> = try set(
-            """
-            SELECT a.episode FROM episode e CROSS JOIN archived a ON a.episode = e.id
-            WHERE e.podcast = ? AND a.defect IS NULL
-            """, [podcast])
+        let archived: Set<EpisodeID> = try Set(
+            values(
+                """
+                SELECT a.episode FROM episode e CROSS JOIN archived a ON a.episode = e.id
+                WHERE e.podcast = ? AND a.defect IS NULL
+                """, [podcast]))
         return try entries(of: podcast).reduce(into: UnsavedEpisodes()) { unsaved, entry in
             guard !entry.complete, !archived.contains(entry.id), !StreamFile.isStream(entry.name) else { return }
             unsaved.count += 1
@@ -138,7 +139,7 @@ extension Library {
 extension FeedTroubleRecord {
     /// - Parameter index: The column `trouble`, which `trouble_due` follows.
     init(_ row: Row, from index: Int) {
-        self.init(trouble: (row[index] as String?).flatMap(FeedTrouble.init), due: row[index + 1])
-        if trouble == nil { due = nil }
+        trouble = (row[index] as String?).flatMap(FeedTrouble.init)
+        due = trouble.flatMap { _ in row[index + 1] }
     }
 }

@@ -12,7 +12,7 @@ extension Library {
     }
 
     /// Returns the ids of the subscribed shows. Cheap, unlike `podcasts()`, which counts the episodes of all shows.
-    package func podcastIDs() throws -> Set<ShowID> { try set("SELECT id FROM podcast WHERE ephemeral = 0") }
+    package func podcastIDs() throws -> Set<ShowID> { try Set(values("SELECT id FROM podcast WHERE ephemeral = 0")) }
 
     /// Returns the folder entries of the subscribed shows, sorted by name.
     package func folders() throws -> [FolderEntry] {
@@ -101,13 +101,11 @@ extension Library {
                 WHERE id = ?6
                 """, [state, error, status, isGone ? nil : next, now, podcast])
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(podcast) }
-            guard sign != .failed, var show = try Podcast.fetch(db, where: "p.id = ?", [podcast]).first else {
-                return nil
-            }
-            let old = show.trouble
-            show.trouble.observe(sign, at: now)
-            let announced = sign == .unreachable ? show.trouble.announce(at: now) : nil
-            if show.trouble != old { try Self.set(show.trouble, of: podcast, now: now, db) }
+            let old = try Self.troubles(db, where: "id = ?", [podcast]).first?.1 ?? FeedTroubleRecord()
+            var trouble = old
+            trouble.observe(sign, at: now)
+            let announced = sign == .unreachable ? trouble.announce(at: now) : nil
+            if trouble != old { try Self.set(trouble, of: podcast, now: now, db) }
             return announced
         }
     }
@@ -184,16 +182,13 @@ extension Library {
     /// - Returns: The renditions whose cache files are now unreferenced.
     package func purgeEphemeral(before: Int64) throws -> [Rendition] {
         try write { db in
+            let isExpired = "ephemeral = 1 AND created < ? AND id NOT IN (SELECT podcast FROM sync_removed)"
             let renditions = try Rendition.fetch(
-                db, where: "e.podcast IN (SELECT p.id FROM podcast p WHERE \(Self.isExpired))", [before])
-            try db.run("DELETE FROM podcast WHERE id IN (SELECT p.id FROM podcast p WHERE \(Self.isExpired))", [before])
+                db, where: "e.podcast IN (SELECT id FROM podcast WHERE \(isExpired))", [before])
+            try db.run("DELETE FROM podcast WHERE \(isExpired)", [before])
             return renditions
         }
     }
-
-    /// The SQL condition of a row of `podcast p` that `purgeEphemeral` removes.
-    private static let isExpired =
-        "p.ephemeral = 1 AND p.created < ? AND p.id NOT IN (SELECT podcast FROM sync_removed)"
 
     /// Renames a show's folder.
     ///
@@ -208,7 +203,7 @@ extension Library {
             guard try !Self.isShow(folded, besides: id, db) && !Self.isOtherFolder(folded, db) else {
                 throw LibraryError.nameTaken(name)
             }
-            try db.run("UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?", [name, folded, now, id])
+            try PodcastSQL.rename(id, to: name, now: now, db)
             guard db.changesCount > 0 else { throw LibraryError.noSuchPodcast(id) }
         }
         return name
@@ -261,6 +256,12 @@ enum PodcastSQL {
             RETURNING id
             """, [folder, FileName.folded(folder), url, title, now, ephemeral])
         return id ?? 0
+    }
+
+    static func rename(_ podcast: ShowID, to name: String, now: Int64, _ db: Database) throws {
+        try db.run(
+            "UPDATE podcast SET name = ?, folded = ?, changed = ? WHERE id = ?",
+            [name, FileName.folded(name), now, podcast])
     }
 
     /// Records a successful refresh. Validators that the response omits stay. Those of a delta, a response with only

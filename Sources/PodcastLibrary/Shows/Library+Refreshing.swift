@@ -117,14 +117,15 @@ extension Library {
     /// of the file. A download that a user has requested since is not automatic any more.
     package func podcastsFetchingAhead() throws -> Set<ShowID> {
         // CROSS JOIN, since SQLite would otherwise scan all episodes (https://www.sqlite.org/optoverview.html).
-        try set(
-            """
-            SELECT e.podcast FROM download d CROSS JOIN episode e ON e.id = d.episode
-            WHERE e.automatic = 1
-            UNION
-            SELECT e.podcast FROM rendition r CROSS JOIN episode e ON e.id = r.episode
-            WHERE r.complete = 0 AND e.automatic = 1
-            """)
+        try Set(
+            values(
+                """
+                SELECT e.podcast FROM download d CROSS JOIN episode e ON e.id = d.episode
+                WHERE e.automatic = 1
+                UNION
+                SELECT e.podcast FROM rendition r CROSS JOIN episode e ON e.id = r.episode
+                WHERE r.complete = 0 AND e.automatic = 1
+                """))
     }
 
     /// - Throws: `noSuchPodcast`.

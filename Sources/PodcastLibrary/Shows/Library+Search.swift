@@ -18,7 +18,8 @@ extension Library {
     /// - Returns: The shows in the order of the results, each once.
     package func store(found shows: [FoundShow], now: Int64) throws -> [FoundFolder] {
         try write { db in
-            var names: UniqueNames?
+            let taken = try String.fetchSet(db, "SELECT folded FROM podcast")
+            var names = UniqueNames(taken: taken.union(UniqueNames.reservedInRoot))
             var result: [FoundFolder] = []
             var ephemeral: Set<Int> = []
             var seen: Set<ShowID> = []
@@ -29,27 +30,19 @@ extension Library {
                     SELECT id, name, ephemeral FROM podcast WHERE folded = ?1 AND ephemeral = 0 OR url = ?2
                     ORDER BY ephemeral LIMIT 1
                     """, [show.subscribed.map(FileName.folded), show.url])
+                let name = row.map { $0[1] as String } ?? names.claim(FileName.stem(show.title))
+                let id: ShowID
                 if let row {
-                    let id: ShowID = row[0]
-                    guard seen.insert(id).inserted else { continue }
-                    if row[2] {
-                        ephemeral.insert(result.count)
-                        try renew([id], db, now: now)
-                    }
-                    result.append(FoundFolder(podcast: id, name: row[1]))
-                    continue
+                    id = row[0]
+                    try renew([id], db, now: now)
+                } else {
+                    id = try PodcastSQL.put(show.url, show.title, folder: name, ephemeral: true, now: now, db)
+                    try db.run(
+                        "UPDATE podcast SET author = ?, image = ?, link = ?, reach = ? WHERE id = ?",
+                        [show.author, show.artwork, show.link, show.space?.rawValue, id])
                 }
-                if names == nil {
-                    let taken = try String.fetchSet(db, "SELECT folded FROM podcast")
-                    names = UniqueNames(taken: taken.union(UniqueNames.reservedInRoot))
-                }
-                let name = names?.claim(FileName.stem(show.title)) ?? FileName.stem(show.title)
-                let id = try PodcastSQL.put(show.url, show.title, folder: name, ephemeral: true, now: now, db)
-                try db.run(
-                    "UPDATE podcast SET author = ?, image = ?, link = ?, reach = ? WHERE id = ?",
-                    [show.author, show.artwork, show.link, show.space?.rawValue, id])
-                ephemeral.insert(result.count)
-                seen.insert(id)
+                guard seen.insert(id).inserted else { continue }
+                if row.map({ $0[2] as Bool }) ?? true { ephemeral.insert(result.count) }
                 result.append(FoundFolder(podcast: id, name: name))
             }
             try db.run(
@@ -70,10 +63,7 @@ extension Library {
     private static func distinct(_ folders: [FoundFolder], ephemeral: Set<Int>) -> [FoundFolder] {
         var names = UniqueNames(taken: [])
         var result = folders
-        for index in folders.indices where !ephemeral.contains(index) {
-            result[index].name = names.claim(folders[index].name)
-        }
-        for index in folders.indices where ephemeral.contains(index) {
+        for index in folders.indices.filter({ !ephemeral.contains($0) }) + ephemeral.sorted() {
             result[index].name = names.claim(folders[index].name)
         }
         return result
@@ -118,10 +108,11 @@ extension Library {
 
     /// Returns the unsubscribed shows with a pinned episode, which must not be purged.
     package func ephemeralPodcastsPinned() throws -> Set<ShowID> {
-        try set(
-            """
-            SELECT DISTINCT podcast FROM episode
-            WHERE pinned = 1 AND podcast IN (SELECT id FROM podcast WHERE ephemeral = 1)
-            """)
+        try Set(
+            values(
+                """
+                SELECT DISTINCT podcast FROM episode
+                WHERE pinned = 1 AND podcast IN (SELECT id FROM podcast WHERE ephemeral = 1)
+                """))
     }
 }

@@ -1,3 +1,4 @@
+internal import Foundation
 import GRDB
 internal import Platform
 import PodcastFeed
@@ -8,12 +9,9 @@ extension Library {
     /// Whether a feed of the show may be generated for other people. The setting `share` decides; without it, a private
     /// feed and one that its publisher does not want listed (`itunes:block`) are not shared.
     package func isShared(_ show: Podcast) throws -> Bool {
-        switch try settings(of: show.id)["share"] {
-        case "true": true
-        case "false": false
-        default:
-            try !show.hasCredentials && !SecretAddress.isLikely(show.url) && details(ofShow: show.id)?.isBlocked != true
-        }
+        if let isShared = try settings(of: show.id)["share"].flatMap(Bool.init) { return isShared }
+        return try !show.hasCredentials && !SecretAddress.isLikely(show.url)
+            && details(ofShow: show.id)?.isBlocked != true
     }
 
     /// Whether a show also shares the episodes that its publisher does not want listed.
@@ -68,8 +66,6 @@ enum SecretAddress {
     }
 
     private static func isUUID(_ text: Substring) -> Bool {
-        let word = text.prefix { $0 != "." }
-        return word.count == 36 && word.split(separator: "-").map(\.count) == [8, 4, 4, 4, 12]
-            && word.allSatisfy { $0.isHexDigit || $0 == "-" }
+        UUID(uuidString: String(text.prefix { $0 != "." })) != nil
     }
 }

@@ -1,4 +1,6 @@
+internal import Foundation
 import GRDB
+internal import Platform
 package import PodcastFeed
 package import PodcastProtocol
 internal import Transfers
@@ -38,6 +40,8 @@ package struct EpisodeSummary: Sendable, Equatable {
     package var details: EpisodeDetails?
     package var podcast: ShowID = 0
     package var guid: String?
+    /// The media URL.
+    package var url = ""
     package var number: Double?
     /// `full`, `trailer` or `bonus`.
     package var kind: String?
@@ -106,9 +110,13 @@ extension Library {
                 """, arguments)
             while let row = try rows.next() {
                 var summary = EpisodeSummary(row)
-                summary.details = StoredDetails.value(row[21], as: EpisodeDetails.self)
+                summary.details = StoredDetails.value(row[22], as: EpisodeDetails.self)
                 if summary.sidecars.contains(.notes), limits.notesInAll > 0 {
-                    summary.notes = try Self.notes(db, of: summary.id, limit: min(limits.notes, limits.notesInAll))
+                    // `length` counts the characters of a text but the bytes of a blob; `octet_length` requires SQLite
+                    // 3.43.
+                    summary.notes = try String.fetchOne(
+                        db, "SELECT notes FROM detail WHERE episode = ? AND length(CAST(notes AS BLOB)) <= ?",
+                        [summary.id, min(limits.notes, limits.notesInAll)])
                     if let notes = summary.notes {
                         limits.notesInAll -= notes.utf8.count
                     } else if limits.notesInAll < limits.notes {
@@ -117,58 +125,34 @@ extension Library {
                     }
                 }
                 if summary.sidecars.contains(.chapters) || summary.complete, limits.chaptersInAll > 0 {
-                    let limit = min(limits.chapters, limits.chaptersInAll)
-                    summary.chapters =
-                        summary.sidecars.contains(.chapters)
-                        ? try Self.chapters(db, of: summary.id, limit: limit)
-                        : Array(try RenditionSQL.chapters(db, of: summary.id).prefix(limit))
+                    summary.chapters = Array(
+                        try EpisodeExtras.fetch(db, of: summary.id).chapters
+                            .prefix(min(limits.chapters, limits.chaptersInAll)))
                     limits.chaptersInAll -= summary.chapters.count
                 }
                 if summary.sidecars.contains(.alternates), limits.alternatesInAll > 0 {
-                    let limit = min(limits.alternates, limits.alternatesInAll)
-                    summary.alternates = try Self.alternates(db, of: summary.id, limit: limit)
+                    summary.alternates = try AlternateSummary.fetch(
+                        db, joining: AlternateSQL.joined,
+                        where: "\(AlternateSQL.isOffered) ORDER BY a.position LIMIT ?",
+                        [summary.id, min(limits.alternates, limits.alternatesInAll)])
                     limits.alternatesInAll -= summary.alternates.count
                 }
                 try body(summary)
             }
         }
     }
+}
 
-    /// Returns the notes; `nil` if they are longer than `limit`.
-    private static func notes(_ db: Database, of episode: EpisodeID, limit: Int) throws -> String? {
-        // `length` counts the characters of a text but the bytes of a blob; `octet_length` requires SQLite 3.43.
-        try String.fetchOne(
-            db, "SELECT notes FROM detail WHERE episode = ? AND length(CAST(notes AS BLOB)) <= ?", [episode, limit])
-    }
+extension AlternateSummary: StoredRow {
+    static let columns = "a.name, e.type, a.language, \(EpisodeSQL.size), e.length, e.duration, e.changed"
+    static let table = EpisodeEntry.table
 
-    private static func chapters(_ db: Database, of episode: EpisodeID, limit: Int) throws -> [Chapter] {
-        return try Row.fetchCursor(
-            db,
-            """
-            SELECT start, title FROM attachment WHERE episode = ? AND kind = \(EpisodeSQL.chapterKind) \
-            ORDER BY position LIMIT ?
-            """, [episode, limit]
-        ).mapAll {
-            Chapter(start: $0[0] ?? 0, title: $0[1])
-        }
-    }
-
-    private static func alternates(_ db: Database, of episode: EpisodeID, limit: Int) throws -> [AlternateSummary] {
-        return try Row.fetchCursor(
-            db,
-            """
-            SELECT a.name, e.type, a.language, \(EpisodeSQL.size), e.length, e.duration, e.changed \
-            FROM \(AlternateSQL.table) LEFT JOIN rendition r ON r.episode = e.id \
-            WHERE a.episode = ? AND e.buried = \(EpisodeSQL.alternate) \
-            ORDER BY a.position LIMIT ?
-            """, [episode, limit]
-        ).mapAll { row in
-            let name: String = row[0]
-            let size = EpisodeSize(
-                confirmed: row[bytes: 3], length: row[bytes: 4], duration: row[5],
-                type: row[1], name: name)
-            return AlternateSummary(name: name, type: row[1], language: row[2], size: size, changed: row[6])
-        }
+    init(_ row: Row) {
+        self.init(
+            name: row[0], type: row[1], language: row[2],
+            size: EpisodeSize(
+                confirmed: row[bytes: 3], length: row[bytes: 4], duration: row[5], type: row[1], name: row[0]),
+            changed: row[6])
     }
 }
 
@@ -176,7 +160,7 @@ extension EpisodeSummary: StoredRow {
     static let columns = """
         e.id, e.name, e.title, e.published, e.published_offset, coalesce(e.duration, e.total), e.type, e.link, \
         e.changed, \(EpisodeSQL.size), e.length, r.complete, e.played, e.position, e.season, e.sidecars, e.podcast, \
-        e.guid, e.episode, e.episode_type, e.explicit
+        e.guid, e.url, e.episode, e.episode_type, e.explicit
         """
     static let table = EpisodeEntry.table
 
@@ -187,7 +171,71 @@ extension EpisodeSummary: StoredRow {
             id: row[0], name: row[1], title: row[2], published: row[3], publishedOffset: row[4], duration: row[5],
             type: row[6], link: row[7], changed: row[8], size: size.bytes, sizeSource: size.source,
             complete: row[11] ?? false, played: row[12], position: row[13], season: row[14],
-            sidecars: Sidecars(rawValue: row[15]), podcast: row[16], guid: row[17], number: row[18], kind: row[19],
-            explicit: row[20])
+            sidecars: Sidecars(rawValue: row[15]), podcast: row[16], guid: row[17], url: row[18], number: row[19],
+            kind: row[20],
+            explicit: row[21])
+    }
+}
+
+extension Library {
+    /// Returns the episodes in progress, the most recently played first. They and those of the other lists have no
+    /// notes, chapters, alternates and details.
+    package func episodesInProgress(limit: Int) throws -> [EpisodeSummary] {
+        try all(
+            where: """
+                \(EpisodeSQL.isFindable) AND \(EpisodeSQL.isBegun)
+                ORDER BY coalesce(e.last_played, e.last_opened, 0) DESC, e.moment DESC LIMIT ?
+                """, [limit])
+    }
+
+    /// Returns the newest episodes of all subscribed shows.
+    package func newestEpisodes(limit: Int) throws -> [EpisodeSummary] {
+        try all(where: "\(EpisodeSQL.isFindable) ORDER BY e.moment DESC, e.id DESC LIMIT ?", [limit])
+    }
+
+    /// Returns the first episodes of a view, in its order.
+    package func shelf(of view: ViewID, limit: Int) throws -> [EpisodeSummary] {
+        try all(joining: ViewSQL.joined, where: "\(ViewSQL.isListed) LIMIT ?", [view, limit])
+    }
+
+    /// Returns the titles of the newest episodes of all subscribed shows.
+    package func titles(limit: Int) throws -> [(id: EpisodeID, show: ShowID, title: String)] {
+        try rows(
+            """
+            SELECT e.id, e.podcast, e.title FROM episode e WHERE \(EpisodeSQL.isFindable)
+            ORDER BY e.moment DESC, e.id DESC LIMIT ?
+            """, [limit]
+        ) { ($0[0], $0[1], $0[2]) }
+    }
+
+    /// Returns the number of unplayed episodes of each show that has any.
+    package func unplayedCounts() throws -> [ShowID: Int] {
+        try dictionary("SELECT podcast, count(*) FROM episode WHERE buried = 0 AND played = 0 GROUP BY podcast") {
+            ($0[0], $0[1])
+        }
+    }
+}
+
+/// The stored form of the details of shows and episodes: JSON text.
+enum StoredDetails {
+    /// Returns the JSON of a value; equal values have equal text.
+    static func text(_ value: (some Encodable)?) -> String? {
+        guard let value else { return nil }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Decodes JSON text; `nil` if that fails, as for a text written by another version of podfs.
+    static func value<Value: Decodable>(_ text: String?, as type: Value.Type) -> Value? {
+        text.flatMap { try? JSONDecoder().decode(type, from: Data($0.utf8)) }
+    }
+}
+
+extension Library {
+    /// Returns the details of a show for its page; `nil` if its feed has none.
+    package func details(ofShow podcast: ShowID) throws -> ShowDetails? {
+        StoredDetails.value(
+            try value("SELECT details FROM podcast WHERE id = ?", [podcast]), as: ShowDetails.self)
     }
 }

@@ -33,17 +33,13 @@ extension Library {
                     UPDATE download SET session = ?1, automatic = ?2, error = NULL, error_number = NULL
                     WHERE id = ?3 AND (session <> ?1 OR automatic <> ?2 OR error IS NOT NULL)
                     """, [existing.session, existing.automatic, existing.id])
-                if !automatic { try Self.recordRequest(for: episode, db) }
+                if !automatic { try Self.recordRequest(for: episode, automatic: false, db) }
                 return existing
             }
             let exists = try Bool.fetchOne(
                 db, "SELECT 1 FROM episode WHERE id = ? AND \(AlternateSQL.isPresent)", [episode])
             guard exists != nil else { throw LibraryError.noSuchEpisode(episode) }
-            if automatic {
-                try db.run("UPDATE episode SET automatic = 1 WHERE id = ?", [episode])
-            } else {
-                try Self.recordRequest(for: episode, db)
-            }
+            try Self.recordRequest(for: episode, automatic: automatic, db)
             try db.run(
                 "INSERT INTO download (episode, session, automatic, created) VALUES (?, ?, ?, ?)",
                 [episode, session, automatic, now])
@@ -53,18 +49,18 @@ extension Library {
         }
     }
 
-    /// Records that a user has requested an episode: clears its marks as automatic and as declined.
-    private static func recordRequest(for episode: EpisodeID, _ db: Database) throws {
+    /// Records that an episode is fetched ahead, or that a user has requested it, also one that was declined.
+    private static func recordRequest(for episode: EpisodeID, automatic: Bool, _ db: Database) throws {
         try db.run(
-            "UPDATE episode SET automatic = 0, declined = 0 WHERE id = ? AND (automatic = 1 OR declined = 1)", [episode]
-        )
+            "UPDATE episode SET automatic = ?1, declined = declined AND ?1 WHERE id = ?2", [automatic, episode])
     }
 
     /// Marks episodes as declined by a user, so that they are not downloaded automatically again.
     package func decline(_ episodes: [EpisodeID]) throws {
         try write { db in
-            let statement = try db.cachedStatement(sql: "UPDATE episode SET declined = 1, automatic = 0 WHERE id = ?")
-            for episode in episodes { try statement.execute(arguments: [episode]) }
+            for episode in episodes {
+                try db.run("UPDATE episode SET declined = 1, automatic = 0 WHERE id = ?", [episode])
+            }
         }
     }
 
@@ -153,4 +149,26 @@ extension Library {
         }
         return uploads + downloads
     }
+}
+
+/// A background download that is outstanding or failed. Its row is removed when it completes or is cancelled.
+package struct Download: Sendable, Equatable {
+    /// The task's id: positive, never reused for another task.
+    package var id: TaskID
+    package var episode: EpisodeID
+    /// The identifier of the client session to which the task belongs; empty if the task ends with its client.
+    package var session: String
+    /// Whether a user has suspended the download.
+    package var suspended: Bool = false
+    /// Whether the download was created automatically and nobody has requested it since. Such a download waits for an
+    /// unmetered link and mains power.
+    package var automatic: Bool = false
+    package var created: Int64 = 0
+    /// The reason for the failure, one line; `nil` unless it failed.
+    package var error: String?
+    /// The errno with which reads of the file fail; set together with `error`.
+    package var errorNumber: Int?
+
+    /// The state of the task as long as the daemon has not started it, for example while no daemon runs.
+    package var state: TaskState { error != nil ? .failed : suspended ? .suspended : .queued }
 }

@@ -15,7 +15,7 @@ extension Library {
         try write { db in
             let sql = """
                 INSERT INTO counter (name, value) VALUES ('sequence', ?1)
-                ON CONFLICT (name) DO UPDATE SET value = max(0, min(value, \(StoredNumber.range.upperBound))) + ?1
+                ON CONFLICT (name) DO UPDATE SET value = value + ?1
                 RETURNING value
                 """
             let last = try StoredNumber.fetchOne(db, sql, [count]) ?? count

@@ -1,7 +1,7 @@
 import GRDB
 package import PodcastFeed
 package import PodcastProtocol
-internal import Transfers
+package import Transfers
 
 extension Library {
     // MARK: - Queries
@@ -158,14 +158,11 @@ extension Library {
 
 /// Conversion of `rendition` rows to values.
 enum RenditionSQL {
-    /// The SQL expression for an episode's generation, bounded so that an increment fits 64 bits.
-    static let generation = "max(0, min(generation, \(StoredNumber.range.upperBound)))"
-
     /// Increments the generation of an episode, and returns it; `nil` if there is no such episode.
     @discardableResult
     static func advance(_ episode: EpisodeID, now: Int64, _ db: Database) throws -> Int? {
         try StoredNumber.fetchOne(
-            db, "UPDATE episode SET generation = \(generation) + 1, changed = ? WHERE id = ? RETURNING generation",
+            db, "UPDATE episode SET generation = generation + 1, changed = ? WHERE id = ? RETURNING generation",
             [now, episode]
         ).map { Int($0) }
     }
@@ -196,5 +193,54 @@ extension Rendition: StoredRow {
             episode: row[0], generation: row[1], file: row[2], size: row[bytes: 3], validator: row[4],
             finalURL: row[5], received: row[bytes: 6] ?? 0, complete: row[7], sha256: row[8], fileState: row[9],
             created: row[10], lastOpened: row[11], pinned: row[12], played: row[13], archived: row[14])
+    }
+}
+
+/// One version of an episode's media file, as defined by one server response. Its bytes are cached or being fetched.
+///
+/// An episode has at most one current rendition; the generation distinguishes it from earlier ones.
+package struct Rendition: Sendable, Equatable {
+    package var episode: EpisodeID
+    package var generation: Int
+    /// The name of the cache file.
+    package var file: String
+    /// The total size in bytes; `nil` if no server has confirmed it.
+    package var size: Int64?
+    /// The validator of the response; opaque to this module.
+    package var validator: String?
+    package var finalURL: String?
+    /// The number of received bytes.
+    package var received: Int64 = 0
+    package var complete: Bool = false
+    package var sha256: String?
+    /// The recorded metadata of the complete cache file, such as its size and mtime, opaque to this module; `nil` while
+    /// the file is incomplete.
+    package var fileState: String?
+    package var created: Int64 = 0
+    package var lastOpened: Int64 = 0
+    package var pinned: Bool = false
+    /// Whether the episode was played.
+    package var played: Bool = false
+    /// The path of the file in the archive folder; `nil` if it is in the cache. `file` is then only a unique name.
+    package var archived: String?
+}
+
+extension Rendition {
+    /// Creates the rendition of a response whose first bytes have arrived.
+    package init(
+        episode: EpisodeID, generation: Int, file: String, _ pin: Pin, finalURL: String?, now: Int64
+    ) {
+        self.init(
+            episode: episode, generation: generation, file: file, size: pin.total, validator: pin.validator?.text,
+            finalURL: finalURL, created: now, lastOpened: now)
+    }
+
+    /// Creates the rendition of a cache file with this checkpoint.
+    package init(file: String, _ checkpoint: Checkpoint, now: Int64) {
+        self.init(
+            episode: checkpoint.key.episode, generation: checkpoint.generation, file: file, size: checkpoint.total,
+            validator: checkpoint.validator, finalURL: checkpoint.finalURL,
+            received: checkpoint.receivedRanges.byteCount, complete: checkpoint.complete, sha256: checkpoint.sha256,
+            fileState: checkpoint.state?.text, created: now, lastOpened: now)
     }
 }

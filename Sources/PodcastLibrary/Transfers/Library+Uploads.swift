@@ -4,12 +4,22 @@ package import Transfers
 
 extension Library {
     /// Returns all outstanding or failed uploads, oldest first.
-    package func uploads() throws -> [Upload] { try all(where: "1 ORDER BY id") }
+    package func uploads() throws -> [Upload] { try query { db in try Self.uploads(db, "1 ORDER BY id") } }
 
-    package func upload(id: TaskID) throws -> Upload? { try first(where: "id = ?", [id]) }
+    package func upload(id: TaskID) throws -> Upload? { try query { db in try Self.uploads(db, "id = ?", [id]).first } }
 
     /// Returns the upload whose snapshot (copy made for the upload) of the media file has this name.
-    package func upload(file: String) throws -> Upload? { try first(where: "file = ?", [file]) }
+    package func upload(file: String) throws -> Upload? {
+        try query { db in try Self.uploads(db, "file = ?", [file]).first }
+    }
+
+    private static func uploads(
+        _ db: Database, _ condition: String, _ arguments: StatementArguments = []
+    ) throws -> [Upload] {
+        try String.fetchAll(db, "SELECT value FROM upload WHERE \(condition)", arguments).compactMap {
+            StoredDetails.value($0, as: Upload.self)
+        }
+    }
 
     /// Adds an upload. Assigns its id from the sequence of the downloads' ids, since both are ids of tasks.
     package func add(_ upload: Upload) throws -> Upload {
@@ -21,39 +31,23 @@ extension Library {
                 last == nil
                     ? "INSERT INTO sqlite_sequence (seq, name) VALUES (?, 'download')"
                     : "UPDATE sqlite_sequence SET seq = ? WHERE name = 'download'", [upload.id])
-            try db.insert(
-                into: "upload",
-                [
-                    "id": upload.id, "url": upload.url, "title": upload.title, "description": upload.description,
-                    "name": upload.media.name, "file": upload.media.file, "size": upload.size,
-                    "type": upload.media.type, "image_name": upload.image?.name, "image_file": upload.image?.file,
-                    "image_type": upload.image?.type, "idempotency_key": upload.idempotencyKey,
-                    "step": upload.progress.step.rawValue, "location": upload.progress.location,
-                    "tus": upload.progress.speaksTus, "held": upload.progress.offset, "suspended": upload.suspended,
-                    "created": upload.created, "error": upload.error,
-                ])
+            try db.run(
+                "INSERT INTO upload (id, file, value) VALUES (?, ?, ?)",
+                [upload.id, upload.media.file, StoredDetails.text(upload)])
             return upload
         }
     }
 
-    /// Records the progress of an upload. A missing upload is not an error: it may have been cancelled meanwhile.
-    package func record(upload: TaskID, _ progress: UploadResumeData) throws {
-        try execute(
-            "UPDATE upload SET step = ?, location = ?, tus = ?, held = ? WHERE id = ?",
-            [progress.step.rawValue, progress.location, progress.speaksTus, progress.offset, upload])
-    }
-
-    /// Suspends or resumes an upload at the user's request. A suspension persists across restarts. Resuming clears the
-    /// error of a failed upload.
-    package func setSuspended(upload: TaskID, _ suspended: Bool) throws {
-        try execute(
-            "UPDATE upload SET suspended = ?1, error = iif(?1, error, NULL) WHERE id = ?2", [suspended, upload])
-    }
-
-    /// Records the reason for a failed upload and stores its event, atomically.
-    package func fail(upload: TaskID, error: String, keeping event: Event?) throws {
+    /// Changes an upload, and stores its event if there is one, atomically. A missing upload is not an error: it may
+    /// have been cancelled meanwhile.
+    package func update(
+        upload id: TaskID, keeping event: Event? = nil, _ change: (inout Upload) -> Void
+    ) throws {
         try write { db in
-            try db.run("UPDATE upload SET error = ? WHERE id = ?", [error, upload])
+            if var upload = try Self.uploads(db, "id = ?", [id]).first {
+                change(&upload)
+                try db.run("UPDATE upload SET value = ? WHERE id = ?", [StoredDetails.text(upload), id])
+            }
             if let event { try Self.store(event, db) }
         }
     }
@@ -67,32 +61,9 @@ extension Library {
     }
 }
 
-extension Upload: StoredRow {
-    static let columns = """
-        id, url, title, description, name, file, size, type, image_name, image_file, image_type, idempotency_key, \
-        step, location, tus, held, suspended, created, error
-        """
-    static let table = "upload"
-
-    init(_ row: Row) {
-        self.init(
-            id: row[0], url: row[1], title: row[2], description: row[3],
-            media: SnapshotFile(file: row[5], name: row[4], type: row[7]), size: row[bytes: 6] ?? 0,
-            idempotencyKey: row[11], created: row[17])
-        if let name: String = row[8], let file: String = row[9] {
-            image = SnapshotFile(file: file, name: name, type: row[10])
-        }
-        progress = UploadResumeData(
-            step: UploadResumeData.Step(rawValue: row[12]) ?? .posting, location: row[13], speaksTus: row[14],
-            offset: row[bytes: 15] ?? 0)
-        suspended = row[16]
-        error = row[18]
-    }
-}
-
 /// The upload of an episode. Its row in the library is removed when the server has stored all bytes, or on
 /// cancellation.
-package struct Upload: Sendable, Equatable {
+package struct Upload: Sendable, Equatable, Codable {
     /// The task's id: positive, never reused for another task.
     package var id: TaskID
     /// The address of the POST, without user info.

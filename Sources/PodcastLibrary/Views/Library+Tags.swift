@@ -33,24 +33,25 @@ package struct Tag: Sendable, Equatable {
     ///
     /// - Throws: `SettingError` for a text that cannot be a tag, or for too many tags.
     package static func list(_ text: String) throws(SettingError) -> [String] {
-        var seen: Set<String> = []
-        var tags: [String] = []
-        for part in text.split(separator: ",") {
-            let tag = FileName.normalized(FileName.trimmedSpace(String(part)))
-            if tag.isEmpty { continue }
-            try check(tag)
-            if seen.insert(FileName.folded(tag)).inserted { tags.append(tag) }
+        let tags = text.split(separator: ",").map { FileName.normalized(FileName.trimmedSpace(String($0))) }
+            .filter { !$0.isEmpty }
+        for tag in tags { try check(tag) }
+        if distinct(tags).count > maxPerShow {
+            throw SettingError(message: "a show can have \(maxPerShow) tags at most")
         }
-        if tags.count > maxPerShow { throw SettingError(message: "a show can have \(maxPerShow) tags at most") }
-        return tags
+        return distinct(tags)
+    }
+
+    /// Omits duplicates, ignoring case.
+    static func distinct(_ tags: [String], besides known: [String] = []) -> [String] {
+        var seen = Set(known.map(FileName.folded))
+        return tags.filter { seen.insert(FileName.folded($0)).inserted }
     }
 
     /// Converts the folder names in another program's list of subscriptions to tags. The names may contain any
     /// characters, so they are made valid. Duplicates, ignoring case, and names beyond `maxPerShow` are omitted.
     package static func list(folders: [String]) -> [String] {
-        var seen: Set<String> = []
-        return folders.map { FileName.stem($0.replacing(",", with: " ")) }
-            .filter { seen.insert(FileName.folded($0)).inserted }.prefix(maxPerShow).map { $0 }
+        Array(distinct(folders.map { FileName.stem($0.replacing(",", with: " ")) }).prefix(maxPerShow))
     }
 }
 
@@ -65,7 +66,9 @@ extension Library {
     package func tag(id: TagID) throws -> Tag? { try first(where: "\(Tag.isUsed) AND t.id = ?", [id]) }
 
     /// Returns the tags of a show, sorted by name.
-    package func tags(of show: ShowID) throws -> [String] { try query { db in try Self.tagNames(of: show, db) } }
+    package func tags(of show: ShowID) throws -> [String] {
+        try query { db in try Self.tagsOfShows(db, of: show)[show] ?? [] }
+    }
 
     /// Returns a show's own settings, with its tags under the key `tags`.
     package func shownSettings(of show: ShowID) throws -> [String: String] {
@@ -102,9 +105,8 @@ extension Library {
     package func addTags(_ tags: [String], to show: ShowID) throws {
         if tags.isEmpty { return }
         try write { db in
-            let present = try Self.tagNames(of: show, db)
-            var seen = Set(present.map { FileName.folded($0) })
-            let new = tags.filter { seen.insert(FileName.folded($0)).inserted }
+            let present = try Self.tagsOfShows(db, of: show)[show] ?? []
+            let new = Tag.distinct(tags, besides: present)
             try Self.setTags(present + new.prefix(max(0, Tag.maxPerShow - present.count)), of: show, db)
         }
     }
@@ -135,23 +137,19 @@ extension Library {
     }
 
     /// Returns the tags of all shows that have any.
-    package func tagsOfShows() throws -> [ShowID: [String]] { try query(Self.tagsOfShows) }
+    package func tagsOfShows() throws -> [ShowID: [String]] { try query { db in try Self.tagsOfShows(db) } }
 
-    static func tagsOfShows(_ db: Database) throws -> [ShowID: [String]] {
+    /// - Parameter show: The only show to read; `nil` for all.
+    static func tagsOfShows(_ db: Database, of show: ShowID? = nil) throws -> [ShowID: [String]] {
         let rows = try Row.fetchCursor(
-            db, "SELECT s.podcast, t.name FROM show_tag s JOIN tag t ON t.id = s.tag ORDER BY t.folded")
+            db,
+            """
+            SELECT s.podcast, t.name FROM show_tag s JOIN tag t ON t.id = s.tag \(show == nil ? "" : "WHERE s.podcast = ?")
+            ORDER BY t.folded
+            """, show.map { [$0] } ?? [])
         var tags: [ShowID: [String]] = [:]
-        while let row = try rows.next() {
-            let show: ShowID = row[0]
-            tags[show, default: []].append(row[1])
-        }
+        while let row = try rows.next() { tags[row[0] as ShowID, default: []].append(row[1]) }
         return tags
-    }
-
-    private static func tagNames(of show: ShowID, _ db: Database) throws -> [String] {
-        try String.fetchAll(
-            db, "SELECT t.name FROM show_tag s JOIN tag t ON t.id = s.tag WHERE s.podcast = ? ORDER BY t.folded", [show]
-        )
     }
 }
 

@@ -12,14 +12,12 @@ package struct ViewFolder: Sendable, Equatable {
     package var changed: Int64
     /// A number that grows whenever the links in the folder, or displayed facts of their episodes, may have changed.
     package var revision: Int64
-}
-
-/// A view with its definition.
-package struct StoredView: Sendable, Equatable {
-    package var folder: ViewFolder
-    package var definition: ViewDefinition
     /// The number of episodes in the folder.
     package var count: Int
+    /// The stored definition.
+    var lines: String
+
+    package var definition: ViewDefinition { ViewDefinition(lines: lines) }
 }
 
 extension Library {
@@ -34,11 +32,8 @@ extension Library {
 
     package func viewFolder(id: ViewID) throws -> ViewFolder? { try first(where: "id = ?", [id]) }
 
-    /// Returns all views with their definitions, sorted by name.
-    package func views() throws -> [StoredView] { try all(where: "1 ORDER BY folded") }
-
-    /// Returns a view with its definition, ignoring the case of its name.
-    package func view(named name: String) throws -> StoredView? {
+    /// Returns the folder of a view, ignoring the case of its name.
+    package func view(named name: String) throws -> ViewFolder? {
         try first(where: "folded = ?", [FileName.folded(FileName.normalized(name))])
     }
 
@@ -93,7 +88,8 @@ extension Library {
                     "INSERT INTO view (name, folded, definition, changed) VALUES (?, ?, ?, ?)",
                     [name, folded, definition.lines, now])
                 id = ViewID(db.lastInsertedRowID)
-                guard id.rawValue <= Self.maxView else {
+                // The greatest id of a view, because the node ids of links have 18 bits for it.
+                guard id.rawValue <= (1 << 18 - 1) else {
                     throw SettingError(message: "no more views can be created: change an existing one")
                 }
             }
@@ -125,36 +121,22 @@ extension Library {
         try write { db in try materializedViews.update(db, now: now) }
     }
 
-    /// The greatest id of a view, because the node ids of links have 18 bits for it.
-    private static let maxView: Int64 = 1 << 18 - 1
-
     private static func checkNew(_ name: String, _ folded: String, _ db: Database) throws {
         let shown = PlainText.excerpt(name)
-        if let reason = FileName.objection(to: name) {
-            throw SettingError(message: "'\(shown)' cannot be the name of a view: \(reason)")
-        }
         if try isShow(folded, db) {
             throw SettingError(message: "'\(shown)' is the name of a show: choose another name for the view")
         }
-        if try folded == "index.html" || isOtherFolder(folded, db) {
-            throw SettingError(
-                message: "'\(shown)' cannot be the name of a view: podfs has a folder or file of this name")
-        }
+        let isTaken = try folded == "index.html" || isOtherFolder(folded, db)
+        let reason = FileName.objection(to: name) ?? (isTaken ? "podfs has a folder or file of this name" : nil)
+        if let reason { throw SettingError(message: "'\(shown)' cannot be the name of a view: \(reason)") }
     }
 }
 
 extension ViewFolder: StoredRow {
-    static let columns = "id, name, changed, revision"
-    static let table = "view"
-
-    init(_ row: Row) { self.init(id: row[0], name: row[1], changed: row[2], revision: row[3]) }
-}
-
-extension StoredView: StoredRow {
-    static let columns = "\(ViewFolder.columns), definition, count"
+    static let columns = "id, name, changed, revision, count, definition"
     static let table = "view"
 
     init(_ row: Row) {
-        self.init(folder: ViewFolder(row), definition: ViewDefinition(lines: row[4]), count: row[5])
+        self.init(id: row[0], name: row[1], changed: row[2], revision: row[3], count: row[4], lines: row[5])
     }
 }

@@ -209,18 +209,12 @@ private struct ViewRefresh {
 
     /// Returns the places of those changed episodes that the view contains.
     private func changedPlaces() throws -> [Place] {
-        try Row.fetchCursor(
-            db,
-            """
-            SELECT v.rank, v.tie FROM changed_episode c CROSS JOIN view_episode v ON v.episode = c.id
-            WHERE v.view = ? ORDER BY v.rank, v.tie
-            """, [view.id]
-        ).mapAll { Place(rank: $0[0], tie: $0[1]) }
+        try places("rank, tie", "changed_episode c CROSS JOIN view_episode ON episode = c.id")
     }
 
-    private func places(_ order: String, limit: Int = .max) throws -> [Place] {
+    private func places(_ order: String, _ table: String = "view_episode", limit: Int = .max) throws -> [Place] {
         try Row.fetchCursor(
-            db, "SELECT rank, tie FROM view_episode WHERE view = ? ORDER BY \(order) LIMIT ?", [view.id, limit]
+            db, "SELECT rank, tie FROM \(table) WHERE view = ? ORDER BY \(order) LIMIT ?", [view.id, limit]
         ).mapAll { Place(rank: $0[0], tie: $0[1]) }
     }
 }

@@ -53,20 +53,17 @@ struct ViewSQL: Sendable {
         let milliseconds = "CAST(min(max(e.duration, 0), 1e9) * 1000 AS INTEGER)"
         switch definition.values[.order].flatMap(ViewOrder.init) ?? .newest {
         case .newest:
-            (rank, tie, order) = (Self.descending("e.moment"), "-e.id", "e.moment DESC, e.id DESC")
+            (rank, tie, order) = ("-e.moment", "-e.id", "e.moment DESC, e.id DESC")
             isAfter = "(e.moment, e.id) < (-:rank, -:tie)"
             return
         case .oldest: (rank, tie) = ("e.moment", "e.id")
         case .shortest: (rank, tie) = ("coalesce(\(milliseconds), \(Self.last))", "e.id")
         case .longest: (rank, tie) = ("coalesce(-\(milliseconds), \(Self.last))", "-e.id")
-        case .recentlyPlayed: (rank, tie) = ("coalesce(\(Self.descending("e.last_played")), \(Self.last))", "-e.id")
+        case .recentlyPlayed: (rank, tie) = ("coalesce(-e.last_played, \(Self.last))", "-e.id")
         }
         order = "\(rank), \(tie)"
         isAfter = "(\(rank), \(tie)) > (:rank, :tie)"
     }
-
-    /// Returns a column of times negated. The lower bound keeps a number from a damaged disk within 64 bits.
-    private static func descending(_ column: String) -> String { "-max(\(column), \(StoredNumber.range.lowerBound))" }
 
     /// - Parameter scope: A query of the ids of the only episodes that matter; `nil` for all. It bounds the inner
     ///   queries, which would otherwise read all complete renditions and all matching titles.

@@ -177,7 +177,7 @@ final class CoreDriver: ServicePart {
         case .suspended(let task, let suspended): try library.setSuspended(download: task, suspended)
         case .event(let event): try library.store(event)
         case .uploadFailed(let task, let error, let event):
-            try library.fail(upload: task, error: error.message, keeping: event)
+            try library.update(upload: task, keeping: event) { $0.error = error.message }
         case .uploadRemoved(let task, let event):
             try library.removeUpload(id: task, keeping: event)
         }

@@ -167,7 +167,10 @@ final class Uploads: ServicePart {
             switch action {
             case .resume, .suspend:
                 pending.removeAll { $0.id == id }
-                try library.setSuspended(upload: id, action == .suspend)
+                try library.update(upload: id) {
+                    $0.suspended = action == .suspend
+                    if !$0.suspended { $0.error = nil }
+                }
                 guard let upload = try library.upload(id: id) else { continue }
                 driver.report(.updated(TaskInfo(upload, sent: tasks[id]?.received)))
                 if action == .resume {
@@ -195,7 +198,7 @@ final class Uploads: ServicePart {
     func process(_ event: UploadEvent, _ batch: inout CoreDriver.Batch) throws {
         switch event {
         case .record(let id, let record, let data):
-            try library.record(upload: id, data)
+            try library.update(upload: id) { $0.progress = data }
             batch.whenWritten { [engine] in engine.recorded(id, record) }
         case .doubtful(let id, _): batch.whenWritten { [self] in lookUp(id) }
         case .progress(let snapshot):

@@ -47,6 +47,13 @@ struct FindIndexTests {
             to: URL(fileURLWithPath: "\(assets)/\(kind)-\(episode)"), options: .atomic)
     }
 
+    /// Returns the number of all rows that the index has had.
+    private func rows() throws -> Int? {
+        try DatabaseQueue(path: index.path).read { db in
+            try Int.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'document'")
+        }
+    }
+
     @Test func wordsOfTitlesAndNotesAreFound() throws {
         _ = try library.subscribe([
             item("Giant Squid", notes: "<p>About <b>ten</b>tacles &amp; ink.</p>"),
@@ -140,9 +147,7 @@ struct FindIndexTests {
     }
 
     @Test func searchResultsAreNotFound() throws {
-        _ = try library.subscribe(
-            url: feedURL, feed: makeFeed([item("One")]), name: nil, response: ok, template: .standard, now: noon,
-            ephemeral: true)
+        _ = try library.subscribe(feed: makeFeed([item("One")]), ephemeral: true)
         try update()
         #expect(try index.count() == 0)
         _ = try library.subscribe([item("One")])
@@ -221,16 +226,6 @@ struct FindIndexTests {
         #expect(try found("cephalopods") == [])
     }
 
-    @Test func titlesCountMost() throws {
-        _ = try library.subscribe([
-            item("Squid", notes: "A long text about many other things, and the sea, and the weather, and more."),
-            item("Other", notes: "squid squid"), item("Third", notes: "The squid, once, in some longer text."),
-        ])
-        try update()
-        #expect(try found("squid").first == "Squid")
-        #expect(try found("squid").count == 3)
-    }
-
     @Test func anUpdateContinuesWhereAKilledOneEnded() throws {
         _ = try library.subscribe((1...400).map { item("Title \($0)", notes: "word\($0)") })
         let writer = try FindIndexWriter(path: index.path, transcripts: TranscriptFiles(folder: assets))
@@ -242,10 +237,7 @@ struct FindIndexTests {
         #expect(try index.count() == 400)
         #expect(try found("word\(399)") == ["Title 399"])
         // The episodes of the first step were not indexed again.
-        let rows = try DatabaseQueue(path: index.path).read { db in
-            try Int.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'document'")
-        }
-        #expect(rows == 400)
+        #expect(try rows() == 400)
     }
 
     @Test func anEpisodeWithTheSameTextIsNotIndexedAgain() throws {
@@ -254,10 +246,7 @@ struct FindIndexTests {
         try library.setPlayed(episode: ids[0], true, now: noon + 9)
         try library.confirm(episode: ids[0], size: 5, now: noon + 10)
         try update()
-        let rows = try DatabaseQueue(path: index.path).read { db in
-            try Int.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'document'")
-        }
-        #expect(rows == 1)
+        #expect(try rows() == 1)
     }
 
     @Test(arguments: ["not a database, but some text that is long enough to be taken for one", "empty", "version"])
@@ -290,9 +279,6 @@ struct FindIndexTests {
         }
         try update()
         #expect(try found("one") == ["One"])
-        let rows = try DatabaseQueue(path: index.path).read { db in
-            try Int.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'document'")
-        }
-        #expect(rows == 1)
+        #expect(try rows() == 1)
     }
 }

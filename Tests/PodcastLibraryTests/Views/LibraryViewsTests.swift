@@ -67,7 +67,7 @@ struct LibraryViewsTests {
         #expect(try titles("Unplayed").count == 3)
         _ = try library.unsubscribe(podcast: one)
         #expect(try titles("Latest").isEmpty && titles("Unplayed").isEmpty)
-        #expect(try library.views().allSatisfy { $0.count == 0 })
+        #expect(try library.viewFolders().allSatisfy { $0.count == 0 })
     }
 
     @Test func aLimitedViewIsRefilledInItsOrder() throws {

@@ -178,14 +178,14 @@ private struct ViewUpkeepRun {
 
     /// Compares each view with the result of a new search, which it then rolls back.
     mutating func compare() throws {
-        for view in try library.views() {
-            let found = try library.entries(of: view.folder.id).map(\.id)
+        for view in try library.viewFolders() {
+            let found = try library.entries(of: view.id).map(\.id)
             var searched: (episodes: [EpisodeID], count: Int) = ([], 0)
             do {
                 try library.group {
-                    try library.setView(named: view.folder.name, [], now: now)
-                    searched.episodes = try library.entries(of: view.folder.id).map(\.id)
-                    searched.count = try library.view(named: view.folder.name)?.count ?? 0
+                    try library.setView(named: view.name, [], now: now)
+                    searched.episodes = try library.entries(of: view.id).map(\.id)
+                    searched.count = try library.view(named: view.name)?.count ?? 0
                     throw RolledBack()
                 }
             } catch is RolledBack {}

@@ -340,7 +340,7 @@ package struct UploadMachine: Sendable {
 }
 
 /// The progress of an upload on its server, from which a later run continues.
-package struct UploadResumeData: Sendable, Equatable {
+package struct UploadResumeData: Sendable, Equatable, Codable {
     /// A step of an upload.
     package enum Step: String, Sendable, Codable {
         /// The server has received nothing.

@@ -61,21 +61,21 @@ struct ViewListCommand: PodfsCommand {
     var json = false
 
     func perform() async throws {
-        let views = try Installation().library()?.views() ?? []
+        let views = try Installation().library()?.viewFolders() ?? []
         if json { return Terminal.print(OrderedJSON.array(views.map(Self.json))) }
         for view in views { Terminal.print(Self.line(view)) }
     }
 
     /// Returns the name of a view and its conditions as `KEY=VALUE`, quoted for a shell.
-    static func line(_ view: StoredView) -> String {
+    static func line(_ view: ViewFolder) -> String {
         let conditions = view.definition.assignments.map { "\($0.key.rawValue)=\(ShellQuoting.quoted($0.value))" }
-        return ([view.folder.name + ":"] + conditions).joined(separator: " ")
+        return ([view.name + ":"] + conditions).joined(separator: " ")
     }
 
-    private static func json(_ view: StoredView) -> OrderedJSON {
+    private static func json(_ view: ViewFolder) -> OrderedJSON {
         let conditions = view.definition.assignments.map { ($0.key.rawValue, OrderedJSON.string($0.value)) }
         return .object([
-            ("name", .string(view.folder.name)), ("conditions", .object(conditions)),
+            ("name", .string(view.name)), ("conditions", .object(conditions)),
             ("episodes", .int(Int64(view.count))),
         ])
     }
@@ -98,6 +98,6 @@ struct ViewRemoveCommand: PodfsCommand {
         let installation = try Installation()
         let known = try installation.library()?.view(named: name)
         try await installation.perform(.removeView(name: name)) { _ in () }
-        report.print("removed the view \(known?.folder.name ?? name); its episodes stay")
+        report.print("removed the view \(known?.name ?? name); its episodes stay")
     }
 }
