@@ -9,9 +9,7 @@ import Transfers
 /// Two weeks of typical edits by publishers and hosting companies. After each refresh, the library's rows are compared
 /// with a model that knows each item's identity.
 ///
-/// The seed determines all random choices. With an even seed, the parser reads XML documents; with an odd one, the
-/// library gets `Feed` values made without the parser. `PODFS_EDIT_SEEDS=1000..<1200` in the environment selects other
-/// seeds.
+/// The seed determines all random choices. `PODFS_EDIT_SEEDS=1000..<1200` in the environment selects other seeds.
 struct FeedEditSimulationTests {
     static let seeds: [UInt64] = {
         let usual = Array<UInt64>(1...6)
@@ -30,17 +28,16 @@ struct FeedEditSimulationTests {
         var podcast: ShowID?
         for hour in 0..<ModelFortnight.hours {
             let now = ModelFortnight.time(hour)
-            guard let answer = fortnight.answer(hour: hour) else { continue }
-            guard let (feed, items, isWhole) = try read(answer, &fortnight) else { continue }
+            guard let (items, isWhole) = fortnight.answer(hour: hour) else { continue }
+            let feed = makeFeed(items.map(\.item))
             var response = ok
             response.isWhole = isWhole
             let change = expected.merge(items, isWhole: isWhole, now: now)
             let result =
                 if let podcast {
-                    try library.merge(feed: feed, into: podcast, response: response, template: .standard, now: now)
+                    try library.merge(feed: feed, into: podcast, response: response, now: now)
                 } else {
-                    try library.subscribe(
-                        url: feedURL, feed: feed, name: nil, response: response, template: .standard, now: now)
+                    try library.subscribe(feed: feed, response: response, now: now)
                 }
             podcast = result.podcast.id
             do throws(ExpectedLibrary.Mistake) {
@@ -51,31 +48,13 @@ struct FeedEditSimulationTests {
                 try expected.compare(rows, result, change)
             } catch {
                 let subject = error.identity.map { "episode \($0)" } ?? "the show"
-                let history = fortnight.history(of: error.identity)
+                let history = fortnight.events.suffix(60).joined(separator: "\n")
                 Issue.record("seed \(seed), hour \(hour), \(subject): \(error.text)\n\(history)")
                 return
             }
             try useLibrary(library, &expected, &fortnight.dice, now: now)
         }
         #expect(expected.entries.count > 2)
-    }
-
-    /// Returns the feed of an answer, its items as the model knows them, and whether the feed is complete; `nil` if the
-    /// answer is not a feed.
-    private func read(
-        _ answer: ModelFortnight.Answer, _ fortnight: inout ModelFortnight
-    ) throws -> (Feed, [Said], isWhole: Bool)? {
-        switch answer {
-        case .feed(let items, let isWhole):
-            return (makeFeed(items.map(\.item)), items, isWhole)
-        case .document(let document, let items, let isWhole):
-            let feed = try document.parsed(using: &fortnight.dice)
-            #expect(feed.diagnostics.isEmpty == document.isSound)
-            return (feed, items, isWhole)
-        case .page(let bytes):
-            #expect(throws: DocumentError(.html(title: "503"), expected: .feed)) { try FeedParser.parse(bytes) }
-            return nil
-        }
     }
 
     /// Simulates podfs's other changes: sizes confirmed by servers, and episodes removed from the listings (`bury`).

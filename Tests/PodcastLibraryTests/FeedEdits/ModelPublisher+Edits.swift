@@ -12,7 +12,6 @@ extension ModelPublisher {
         case moveDate = "mend a date"
         case dropDate = "drop a date"
         case respellZone = "write all dates in another zone"
-        case respellDates = "write dates in another format"
         case changeLength = "change a length"
         case changeDuration = "change a duration"
         case addQuery = "change one URL's query"
@@ -75,7 +74,7 @@ extension ModelPublisher {
             }
             episodes[index].isRemoved = false
             return .episode(episodes[index].identity)
-        case .respellZone, .respellDates, .reorder, .cap, .uncap, .rotateTokens, .migrateHost, .changeCompany,
+        case .respellZone, .reorder, .cap, .uncap, .rotateTokens, .migrateHost, .changeCompany,
             .toggleTracking, .toggleScheme, .introduceGUIDs, .withdrawGUIDs, .migrateGUIDs:
             return makeOnAll(edit, using: &dice) ? .feed : nil
         default:
@@ -161,7 +160,6 @@ extension ModelPublisher {
         case .respellZone:
             zone = dice.pick(0, 3600, -18_000, 46_800, -36_000)
             for index in episodes.indices { episodes[index].published?.offset = zone }
-        case .respellDates: dateSpelling = (dateSpelling + 1) % 3
         case .reorder: order = dice.pick(.newestFirst, .oldestFirst, .shuffled(seed: dice.next()))
         case .cap: cap = dice.pick(1, 3, 8, 20)
         case .uncap:

@@ -54,8 +54,6 @@ struct ModelPublisher: Sendable {
     var zone: Int
     var cap: Int?
     var order = Order.newestFirst
-    /// The number of the format in which the feed writes dates. Another format does not change their values.
-    var dateSpelling = 0
     /// A counter for unique values.
     var counter = 0
 
