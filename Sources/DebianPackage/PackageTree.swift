@@ -16,10 +16,10 @@ struct PackageTree {
     /// library search path that the build sets (RUNPATH).
     func addProgram(_ built: URL) throws {
         try folder("usr/bin")
-        try Shell.run("install", "-m", "755", built.path, program.path)
-        try Shell.run("strip", program.path)
+        try run(["install", "-m", "755", built.path, program.path])
+        try run(["strip", program.path])
         try replaceHashes()
-        try Shell.run("chrpath", "-d", program.path)
+        try run(["chrpath", "-d", program.path])
         try link("usr/sbin/mount.podfs", to: "../bin/podfs")
     }
 
@@ -28,18 +28,18 @@ struct PackageTree {
     private func replaceHashes() throws {
         func replace(_ section: String, from offset: Int, with value: Data? = nil) throws {
             let file = root.appending(path: "DEBIAN/section")
-            try Shell.run("objcopy", "--dump-section", "\(section)=\(file.path)", program.path)
+            try run(["objcopy", "--dump-section", "\(section)=\(file.path)", program.path])
             var bytes = try Data(contentsOf: file)
             bytes.replaceSubrange(offset..., with: value ?? Data(count: bytes.count - offset))
             try bytes.write(to: file)
             // Removing a section instead would also remove the program's RELRO segment.
-            try Shell.run("objcopy", "--update-section", "\(section)=\(file.path)", program.path)
+            try run(["objcopy", "--update-section", "\(section)=\(file.path)", program.path])
             try FileManager.default.removeItem(at: file)
         }
         try replace(".swift_modhash", from: 0)
         // The note's header and name have 16 bytes, and SHA-1 has 20 (ld(1), --build-id).
         try replace(".note.gnu.build-id", from: 16)
-        let digest = try Shell.output("sha1sum", program.path)
+        let digest = try run(["sha1sum", program.path])
         let id = stride(from: 0, to: 40, by: 2).compactMap { UInt8(digest.dropFirst($0).prefix(2), radix: 16) }
         try replace(".note.gnu.build-id", from: 16, with: Data(id))
     }
@@ -60,28 +60,64 @@ struct PackageTree {
             ("fish", "usr/share/fish/vendor_completions.d/podfs.fish"),
         ]
         for (shell, path) in paths {
-            let script = try Shell.output(program.path, "--generate-completion-script", shell)
+            let script = try run([program.path, "--generate-completion-script", shell])
             // Shells source these scripts, so remove the line that names an interpreter.
             let lines = script.split(separator: "\n", omittingEmptySubsequences: false).drop { $0.hasPrefix("#!") }
             try write(Data((lines.joined(separator: "\n") + "\n").utf8), to: path)
         }
     }
 
-    func addUnits() throws { try Shell.run(program.path, "service", "install", "--package", root.path) }
-
     /// Adds the script for mpv, which loads the scripts in `/etc/mpv/scripts` for all users.
     func addPlayerScript() throws {
         let path = "usr/share/podfs/mpv/podfs.lua"
-        try write(Data((try Shell.output(program.path, "player", "mpv") + "\n").utf8), to: path)
+        try write(Data((try run([program.path, "player", "mpv"]) + "\n").utf8), to: path)
         // A link from one top-level directory into another is absolute (Debian Policy, section 10.5).
         try link("etc/mpv/scripts/podfs.lua", to: "/\(path)")
     }
 
-    func addDocuments(license: URL, changelog: DebianChangelog) throws {
-        let text = try String(contentsOf: license, encoding: .utf8)
-        try write(Data(DebianCopyright(license: text).text.utf8), to: "usr/share/doc/podfs/copyright")
-        try write(Data(changelog.text.utf8), to: "usr/share/doc/podfs/changelog")
+    /// Adds the license, which names the holder of the copyright (Debian Policy, section 12.5), and the changelog.
+    func addDocuments(license: URL, changelog: String) throws {
+        try write(try Data(contentsOf: license), to: "usr/share/doc/podfs/copyright")
+        try write(Data(changelog.utf8), to: "usr/share/doc/podfs/changelog")
         try compress("usr/share/doc/podfs/changelog")
+    }
+
+    /// Returns a changelog in Debian's format (Debian Policy, section 4.4).
+    ///
+    /// - Parameters:
+    ///   - markdown: The project's changelog: a second-level heading for each version, followed by a list of changes.
+    ///   - version: The version of the package. The result has one entry: the changes of this version, or the line
+    ///     "Release VERSION." if the changelog lists none.
+    ///   - maintainer: `NAME <ADDRESS>`.
+    ///   - date: The date in the format of RFC 5322.
+    static func changelog(_ markdown: String, version: String, maintainer: String, date: String) -> String {
+        var changes: [[Substring]] = []
+        var isInSection = false
+        for line in markdown.replacing("**", with: "").split(separator: "\n") {
+            if line.hasPrefix("## ") {
+                isInSection = line.dropFirst(3).split(separator: " ").first.map { $0 == version } ?? false
+            } else if isInSection, line.hasPrefix("- ") {
+                changes.append(line.dropFirst(2).split(separator: " "))
+            } else if isInSection, line.hasPrefix("  "), !changes.isEmpty {
+                changes[changes.count - 1] += line.split(separator: " ")
+            }
+        }
+        if changes.isEmpty { changes = [["Release", "\(version)."]] }
+        // A list item for each change, wrapped at 79 columns.
+        let items = changes.map { words in
+            words.reduce(into: ["  *"]) { lines, word in
+                if lines[lines.count - 1].count + 1 + word.count > 79 { lines.append("   ") }
+                lines[lines.count - 1] += " \(word)"
+            }.joined(separator: "\n")
+        }
+        return """
+            podfs (\(version)) unstable; urgency=medium
+
+            \(items.joined(separator: "\n"))
+
+             -- \(maintainer)  \(date)
+
+            """
     }
 
     /// Returns the packages of the libraries that the program is linked to, with their minimum versions: the value of
@@ -94,13 +130,13 @@ struct PackageTree {
             at: folder.appending(path: "debian"), withIntermediateDirectories: true)
         try Data("Source: podfs\n\nPackage: podfs\nArchitecture: any\n".utf8)
             .write(to: folder.appending(path: "debian/control"))
-        let found = try Shell.output("dpkg-shlibdeps", "-O", program.path, in: folder)
+        let found = try run(["dpkg-shlibdeps", "-O", program.path], in: folder)
         return found.replacing("shlibs:Depends=", with: "")
     }
 
     /// Writes the files `control` and `md5sums`, and sets the modes of all files.
     func addControl(version: String, architecture: String, maintainer: String, dependencies: String) throws {
-        let size = try Shell.output("du", "-k", "-s", "--apparent-size", root.path).prefix { $0.isNumber }
+        let size = try run(["du", "-k", "-s", "--apparent-size", root.path]).prefix { $0.isNumber }
         let control = """
             Package: podfs
             Version: \(version)
@@ -117,11 +153,11 @@ struct PackageTree {
              player or the mount is killed, and resumes after a crash.
 
             """
-        let files = try Shell.output("find", "usr", "-type", "f", in: root).split(separator: "\n").sorted()
-        let digests = try Shell.output("md5sum", files.map(String.init), in: root)
+        let files = try run(["find", "usr", "-type", "f"], in: root).split(separator: "\n").sorted()
+        let digests = try run(["md5sum"] + files.map(String.init), in: root)
         try write(Data(control.utf8), to: "DEBIAN/control")
         try write(Data("\(digests)\n".utf8), to: "DEBIAN/md5sums")
-        try Shell.run("chmod", "-R", "u=rwX,go=rX", root.path)
+        try run(["chmod", "-R", "u=rwX,go=rX", root.path])
     }
 
     // MARK: Files
@@ -142,5 +178,5 @@ struct PackageTree {
             atPath: root.appending(path: path).path, withDestinationPath: target)
     }
 
-    private func compress(_ path: String) throws { try Shell.run("gzip", "-9n", root.appending(path: path).path) }
+    private func compress(_ path: String) throws { try run(["gzip", "-9n", root.appending(path: path).path]) }
 }
