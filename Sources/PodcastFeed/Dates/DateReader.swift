@@ -5,9 +5,9 @@ internal import Platform
 struct DateReader {
     private let bytes: FeedBytes
     private var index = 0
-    private var numbers = Numbers()
-    private var words: InlineArray<4, DateWord?> = [nil, nil, nil, nil]
-    private var wordCount = 0
+    /// The numbers of the date without its time.
+    private var numbers: [(value: Int, digits: Int)] = []
+    private var words: [DateWord] = []
     /// Whether the date has the `W` of an ISO 8601 week, or an unknown word after a month.
     private var hasUnsupportedWord = false
     private var clock = Clock()
@@ -100,15 +100,10 @@ struct DateReader {
     /// Returns the months that the words may name, bit 0 for January; `nil` if they name none. A word that may also be
     /// a weekday, such as `mar.` in French, is ignored if it contradicts another month.
     private func months() -> Int? {
-        var all: Int?
-        var certain: Int?
-        for index in 0..<wordCount {
-            guard let word = words[index], word.months != 0 else { continue }
-            all = (all ?? word.months) & word.months
-            if word.weekdays == 0 { certain = (certain ?? word.months) & word.months }
-        }
-        let months = all == 0 ? certain : all
-        return months == 0 ? nil : months
+        let named = words.lazy.filter { $0.months != 0 }
+        var months = named.reduce(-1) { $0 & $1.months }
+        if months == 0 { months = named.filter { $0.weekdays == 0 }.reduce(-1) { $0 & $1.months } }
+        return months > 0 ? months : nil
     }
 
     /// Returns the only month in the set, or the one whose date falls on the named weekday; `nil` if the month is
@@ -116,13 +111,10 @@ struct DateReader {
     /// and Czech.
     private mutating func month(among months: Int, year: Int, day: Int) -> Int? {
         guard months & (months - 1) != 0 else { return months.trailingZeroBitCount + 1 }
-        var weekdays = 0x7F
-        for index in 0..<wordCount { if let word = words[index], word.months == 0 { weekdays &= word.weekdays } }
+        let weekdays = words.lazy.filter { $0.months == 0 }.reduce(0x7F) { $0 & $1.weekdays }
         let fitting = (1...12).filter { month in
-            guard months >> (month - 1) & 1 == 1, let date = GregorianDay(year: year, month: month, day: day) else {
-                return false
-            }
-            return weekdays >> date.weekday & 1 == 1
+            let date = months >> (month - 1) & 1 == 1 ? GregorianDay(year: year, month: month, day: day) : nil
+            return date.map { weekdays >> $0.weekday & 1 == 1 } ?? false
         }
         guard fitting.count == 1, weekdays != 0x7F else { return nil }
         assumption = "the month is ambiguous; the one that fits the weekday is used"
@@ -130,7 +122,7 @@ struct DateReader {
     }
 
     /// Whether day, month and year were read, so that a time may follow.
-    private var hasDay: Bool { numbers.count >= 3 || (numbers.count == 2 && wordCount > 0 && months() != nil) }
+    private var hasDay: Bool { numbers.count >= 3 || (numbers.count == 2 && months() != nil) }
 
     // MARK: Numbers
 
@@ -148,20 +140,27 @@ struct DateReader {
             return readTime(hour: value, separator: separator)
         }
         if index < bytes.count, bytes[index] == UInt8(ascii: ":"), clock.hour == nil { return false }
-        guard clock.hour == nil else { return numbers.append((value, digits)) }
+        guard clock.hour == nil else { return add((value, digits)) }
         if digits == 6, numbers.count == 1, numbers[0].digits == 8 {
             // ISO 8601's basic format, `T101500`.
             clock = Clock(hour: value / 10_000, minute: value / 100 % 100, second: value % 100)
-        } else if digits == 2, numbers.count == 3, numbers[0].digits == 4, follows(letter: "t") {
+        } else if digits == 2, numbers.count == 3, numbers[0].digits == 4, bytes[index - 3] | 0x20 == UInt8(ascii: "t")
+        {
             // ISO 8601 with the hour only, `T10Z`.
             clock.hour = value
         } else if digits == 4, hasDay {
             // `1000 UT`, as in military use.
             (clock.hour, clock.minute) = (value / 100, value % 100)
         } else {
-            return numbers.append((value, digits))
+            return add((value, digits))
         }
         return true
+    }
+
+    /// - Returns: Whether there was room for the number.
+    private mutating func add(_ number: (value: Int, digits: Int)) -> Bool {
+        numbers.append(number)
+        return numbers.count <= 6
     }
 
     private mutating func readTime(hour: Int, separator: UInt8) -> Bool {
@@ -212,11 +211,6 @@ struct DateReader {
         return true
     }
 
-    /// Whether `letter`, in either case, precedes the two digits just read.
-    private func follows(letter: Unicode.Scalar) -> Bool {
-        index >= 3 && bytes[index - 3] | 0x20 == UInt8(ascii: letter)
-    }
-
     private mutating func digitRun() -> (value: Int, digits: Int) {
         var value = 0
         var digits = 0
@@ -234,11 +228,11 @@ struct DateReader {
         let start = index
         while index < bytes.count, bytes[index].isLetter || bytes[index] >= 0x80 { index += 1 }
         // Nearly all words in dates are English months and weekdays of three letters, or zones.
-        if index - start <= 5, let known = EnglishDateWord(FeedBytes(rebasing: bytes[start..<index])) {
-            switch known {
-            case .word(let word) where clock.hour == nil || numbers.count < 2: add(word)
-            case .zone(let offset) where clock.hour != nil: if zone == nil { zone = .offset(offset) }
-            default: break
+        if index - start <= 5, let word = DateWord.english(FeedBytes(rebasing: bytes[start..<index])) {
+            if let offset = word.zone {
+                if clock.hour != nil, zone == nil { zone = .offset(offset) }
+            } else if clock.hour == nil || numbers.count < 2 {
+                add(word)
             }
             return
         }
@@ -254,10 +248,7 @@ struct DateReader {
 
     private mutating func add(_ word: DateWord, _ text: Substring = "") {
         if word.months != 0 || word.weekdays != 0 {
-            if wordCount < words.count {
-                words[wordCount] = word
-                wordCount += 1
-            }
+            if words.count < 4 { words.append(word) }
         } else if clock.hour == nil, !DateWord.fillers.contains(text) {
             hasUnsupportedWord = hasUnsupportedWord || text == "w" || (text.count >= 3 && months() != nil)
         }
@@ -329,24 +320,6 @@ struct DateReader {
             return
         }
         zone = .offset(sign * (value / 100 * 3600 + value % 100 * 60))
-    }
-}
-
-/// The numbers of a date without its time: at most six.
-private struct Numbers {
-    private var numbers = InlineArray<6, (value: Int, digits: Int)>(repeating: (0, 0))
-    private(set) var count = 0
-
-    subscript(index: Int) -> (value: Int, digits: Int) { numbers[index] }
-
-    /// Appends a number.
-    ///
-    /// - Returns: Whether there was room for it.
-    mutating func append(_ number: (value: Int, digits: Int)) -> Bool {
-        guard count < numbers.count else { return false }
-        numbers[count] = number
-        count += 1
-        return true
     }
 }
 

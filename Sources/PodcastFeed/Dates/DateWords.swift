@@ -7,6 +7,8 @@ struct DateWord {
     var months = 0
     /// The weekdays that the word names, bit 0 for Monday.
     var weekdays = 0
+    /// The offset of the time zone that the word names, in seconds east of UTC.
+    var zone: Int?
 
     /// - Parameter word: In lower case.
     init(_ word: Substring) {
@@ -19,14 +21,13 @@ struct DateWord {
             // Words that start like an English month, such as `Sept` and `Janv`. Weekdays that start like one are in
             // the table, so they do not get here.
             months = 1 << month
-        } else if word.count >= 3, let known = Self.abbreviations[word] {
+        } else if let known = Self.abbreviations[word] {
             self = known
         }
     }
 
-    private init(months: Int, weekdays: Int) {
-        self.months = months
-        self.weekdays = weekdays
+    private init(months: Int = 0, weekdays: Int = 0, zone: Int? = nil) {
+        (self.months, self.weekdays, self.zone) = (months, weekdays, zone)
     }
 
     private func union(_ other: DateWord?) -> DateWord {
@@ -35,7 +36,7 @@ struct DateWord {
 
     private static func english(_ word: Substring) -> Int? { englishMonths.firstIndex { $0 == word } }
 
-    fileprivate static let englishMonths = GregorianDay.monthNames.map { Substring($0.lowercased()) }
+    private static let englishMonths = GregorianDay.monthNames.map { Substring($0.lowercased()) }
 
     /// The languages of the European Union, Russian, Ukrainian and Turkish.
     private static let languages = [
@@ -60,14 +61,14 @@ struct DateWord {
                 formatter.monthSymbols, formatter.shortMonthSymbols, formatter.standaloneMonthSymbols,
                 formatter.shortStandaloneMonthSymbols,
             ] {
-                for (month, name) in names.enumerated() { add(name, DateWord(months: 1 << month, weekdays: 0)) }
+                for (month, name) in names.enumerated() { add(name, DateWord(months: 1 << month)) }
             }
             for names in [
                 formatter.weekdaySymbols, formatter.shortWeekdaySymbols, formatter.standaloneWeekdaySymbols,
                 formatter.shortStandaloneWeekdaySymbols,
             ] {
                 // Foundation's week begins on Sunday.
-                for (day, name) in names.enumerated() { add(name, DateWord(months: 0, weekdays: 1 << ((day + 6) % 7))) }
+                for (day, name) in names.enumerated() { add(name, DateWord(weekdays: 1 << ((day + 6) % 7))) }
             }
         }
         return table
@@ -88,15 +89,12 @@ struct DateWord {
 
     /// The prefixes of the table's words, from three characters on, because publishers abbreviate freely. A prefix that
     /// several words share names the months and weekdays of all of them.
-    private static let abbreviations: [Substring: DateWord] = {
-        var abbreviations: [Substring: DateWord] = [:]
-        for (name, word) in table where name.count > 3 {
-            for length in 3..<name.count {
-                abbreviations[name.prefix(length)] = word.union(abbreviations[name.prefix(length)])
-            }
+    private static let abbreviations: [Substring: DateWord] = table.reduce(into: [:]) { all, entry in
+        for length in 3..<max(3, entry.key.count) {
+            let prefix = entry.key.prefix(length)
+            all[prefix] = entry.value.union(all[prefix])
         }
-        return abbreviations
-    }()
+    }
 
     /// Words in a date that have no effect on its value: `10:00 Uhr`, `5 января 2024 года`.
     static let fillers: Set<Substring> = [
@@ -133,33 +131,25 @@ struct DateWord {
         "et": "America/New_York", "ct": "America/Chicago", "mt": "America/Denver", "pt": "America/Los_Angeles",
         "akt": "America/Anchorage", "at": "America/Halifax",
     ]
-}
 
-/// An English month, weekday or zone abbreviation. It is recognized without creating a string, because nearly all words
-/// in dates are among these.
-enum EnglishDateWord {
-    case word(DateWord)
-    /// Seconds east of UTC.
-    case zone(Int)
-
-    init?(_ bytes: FeedBytes) {
+    /// Returns an English month or weekday of three letters, or a zone. It is recognized without creating a string,
+    /// because nearly all words in dates are among these.
+    static func english(_ bytes: FeedBytes) -> DateWord? {
         var packed: UInt64 = 0
         for byte in bytes {
             guard byte.isLetter else { return nil }
             packed = packed << 8 | UInt64(byte | 0x20)
         }
-        guard let known = Self.words[packed] else { return nil }
-        self = known
+        return english[packed]
     }
 
-    private static let words: [UInt64: EnglishDateWord] = {
-        var words: [UInt64: EnglishDateWord] = [:]
-        for (name, offset) in DateWord.zones where name.allSatisfy(\.isASCII) { words[packed(name)] = .zone(offset) }
-        for name in DateWord.englishMonths + ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] {
-            words[packed(name)] = .word(DateWord(name))
+    private static let english: [UInt64: DateWord] = {
+        var words: [UInt64: DateWord] = [:]
+        func packed(_ word: Substring) -> UInt64 { word.utf8.reduce(0) { $0 << 8 | UInt64($1) } }
+        for (name, offset) in zones where name.allSatisfy(\.isASCII) { words[packed(name)] = DateWord(zone: offset) }
+        for name in englishMonths + ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] {
+            words[packed(name)] = DateWord(name)
         }
         return words
     }()
-
-    private static func packed(_ word: Substring) -> UInt64 { word.utf8.reduce(0) { $0 << 8 | UInt64($1) } }
 }
