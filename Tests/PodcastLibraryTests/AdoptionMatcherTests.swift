@@ -1,9 +1,9 @@
 import Platform
-import PodcastFeed
 import PodcastProtocol
 import Testing
 import Transfers
 
+@testable import PodcastFeed
 @testable import PodcastLibrary
 
 /// Decisions about the files of other podcast programs.

@@ -21,13 +21,8 @@ enum ID3Chapters {
 
     static func chapters(of media: MediaBytes) -> [Chapter] {
         guard let tag = ID3Tag(of: media) else { return [] }
-        var chapters: [Chapter] = []
-        for frame in tag.frames() where frame.name.elementsEqual("CHAP".utf8) {
-            guard let chapter = chapter(frame, tag) else { continue }
-            chapters.append(chapter)
-            if chapters.count == EmbeddedChapters.maxCount { break }
-        }
-        return chapters
+        let frames = tag.frames().filter { $0.name.elementsEqual("CHAP".utf8) }
+        return frames.prefix(EmbeddedChapters.maxCount).compactMap { chapter($0, tag) }
     }
 
     private static func chapter(_ frame: ID3Tag.Frame, _ tag: ID3Tag) -> Chapter? {
@@ -69,4 +64,40 @@ extension Sequence<Chapter> {
         let inside = result.prefix { $0.start < duration }
         return inside.count * 2 >= result.count ? Array(inside) : result
     }
+}
+
+/// Random access to the bytes of a media file.
+package struct MediaBytes {
+    /// The size in bytes.
+    package let size: Int64
+    /// Reads the bytes at an offset; fewer than requested at the end of the file or after an error.
+    private let source: (_ offset: Int64, _ count: Int) -> [UInt8]
+
+    package init(size: Int64, source: @escaping (_ offset: Int64, _ count: Int) -> [UInt8]) {
+        self.size = size
+        self.source = source
+    }
+
+    init(_ bytes: [UInt8]) {
+        self.init(size: Int64(bytes.count)) { offset, count in
+            Array(bytes[min(Int(offset), bytes.count)..<min(Int(offset) + count, bytes.count)])
+        }
+    }
+
+    /// Returns `count` bytes at an offset; `nil` if not all of them exist.
+    func bytes(at offset: Int64, count: Int) -> [UInt8]? {
+        guard offset >= 0, count >= 0, Int64(count) <= size, offset <= size - Int64(count) else { return nil }
+        let bytes = source(offset, count)
+        return bytes.count == count ? bytes : nil
+    }
+
+    /// Returns up to `count` bytes at an offset, fewer at the end of the file; empty after an error.
+    package func bytes(at offset: Int64, upTo count: Int) -> [UInt8] {
+        bytes(at: offset, count: Int(max(0, min(Int64(count), size - offset)))) ?? []
+    }
+}
+
+extension Collection<UInt8> {
+    /// The bytes, at most eight, as an unsigned big-endian number.
+    var bigEndian: UInt64 { reduce(0) { $0 << 8 | UInt64($1) } }
 }

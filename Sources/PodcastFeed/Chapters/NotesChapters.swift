@@ -59,32 +59,31 @@ package enum NotesChapters {
 
     /// The lines of one form: with the time at the beginning, or at the end.
     private struct List {
-        private var chapters: [Chapter] = []
-        /// Whether all times are in brackets.
-        private var areBracketed = true
-        private var haveHours = true
-        /// Whether each time has at least two digits for the minutes, or includes hours.
-        private var arePadded = true
-        private var isAscending = true
+        private var lines: [(time: NotesTime, title: String)] = []
 
         mutating func add(_ time: NotesTime, _ title: String) {
-            guard chapters.count < NotesChapters.maxCount else { return }
-            if let last = chapters.last, time.seconds < last.start + NotesChapters.minDistance { isAscending = false }
-            areBracketed = areBracketed && time.isBracketed
-            haveHours = haveHours && time.hasHours
-            arePadded = arePadded && time.isPadded
-            chapters.append(Chapter(start: time.seconds, title: String(title.prefix(NotesChapters.titleLimit))))
+            if lines.count < NotesChapters.maxCount { lines.append((time, title)) }
         }
 
         /// Returns the chapters; `nil` if the lines do not form a list of them.
         func chapters(until duration: Double?) -> [Chapter]? {
-            guard isAscending, let first = chapters.first?.start, first <= latestFirst else { return nil }
-            let inside = chapters.filter { $0.start < duration ?? .infinity }
-            return inside.count >= NotesChapters.minCount ? inside : nil
+            let times = lines.map(\.time)
+            let isAscending = zip(times, times.dropFirst()).allSatisfy {
+                $1.seconds >= $0.seconds + NotesChapters.minDistance
+            }
+            guard isAscending, let first = times.first?.seconds, first <= latestFirst else { return nil }
+            let inside = lines.filter { $0.time.seconds < duration ?? .infinity }
+            if inside.count < NotesChapters.minCount { return nil }
+            return inside.map {
+                Chapter(start: $0.time.seconds, title: String($0.title.prefix(NotesChapters.titleLimit)))
+            }
         }
 
         /// The latest start of the first chapter in seconds. Other lists of times (verses, a schedule) rarely begin at
         /// zero, and are rarely in brackets or with hours.
-        private var latestFirst: Double { areBracketed || haveHours ? 900 : arePadded ? 300 : 0 }
+        private var latestFirst: Double {
+            if lines.allSatisfy(\.time.isBracketed) || lines.allSatisfy(\.time.hasHours) { return 900 }
+            return lines.allSatisfy(\.time.isPadded) ? 300 : 0
+        }
     }
 }

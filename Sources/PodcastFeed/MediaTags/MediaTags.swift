@@ -1,6 +1,6 @@
 /// The facts in a media file that help to identify its recording: tags, duration, and whether the end is missing.
 ///
-/// Read from ID3v2 and the Xing header in MP3, from the movie box in MP4, and from Vorbis comments in Ogg and FLAC.
+/// Read from ID3v2 and the Xing header in MP3, from the movie box in MP4, and from Vorbis comments in Ogg.
 package struct MediaTags: Sendable, Equatable {
     package var title: String?
     /// The album: podcast programs store the title of the show there.
@@ -10,18 +10,12 @@ package struct MediaTags: Sendable, Equatable {
     /// The duration in seconds.
     package var duration: Double?
     /// Whether the file is shorter than its own headers say, as after an interrupted download.
-    package var isTruncated: Bool
+    package var isTruncated = false
+}
 
-    package init(
-        title: String? = nil, album: String? = nil, identifier: String? = nil, duration: Double? = nil,
-        isTruncated: Bool = false
-    ) {
-        self.title = title
-        self.album = album
-        self.identifier = identifier
-        self.duration = duration
-        self.isTruncated = isTruncated
-    }
+extension MediaTags {
+    /// The tags of a file without any.
+    package static let empty = MediaTags()
 
     /// Reads the tags of a file; those of an unknown format are empty.
     package init(of media: MediaBytes) {
@@ -30,9 +24,7 @@ package struct MediaTags: Sendable, Equatable {
         if start.dropFirst(4).elementsEqual("ftyp".utf8) {
             readMP4(MP4Boxes(media: media))
         } else if start.starts(with: Array("OggS".utf8)) {
-            readOgg(OggPages(media: media))
-        } else if start.starts(with: Array("fLaC".utf8)) {
-            readFLAC(media)
+            readOgg(media)
         } else {
             readMP3(media)
         }
@@ -112,43 +104,36 @@ package struct MediaTags: Sendable, Equatable {
         }
     }
 
-    // MARK: Ogg and FLAC
+    // MARK: Ogg
 
-    private mutating func readOgg(_ pages: OggPages) {
-        let (first, second) = pages.headers
-        guard let first, let second else { return }
+    /// The maximum number of bytes that are read at either end of an Ogg file (RFC 3533): a comment with a cover may be
+    /// longer, but its texts come first in practice.
+    private static let oggWindow = 64 << 10
+
+    private mutating func readOgg(_ media: MediaBytes) {
+        let start = media.bytes(at: 0, upTo: Self.oggWindow)
+        /// Returns what follows the mark of a header. A header fits into a page, except for a long comment.
+        func header(_ mark: String) -> ArraySlice<UInt8>? {
+            start.firstRange(of: Array(mark.utf8)).map { start[$0.upperBound...] }
+        }
         var rate = 48_000.0
         var skipped: UInt64 = 0
-        if first.starts(with: Array("OpusHead".utf8)), second.starts(with: Array("OpusTags".utf8)) {
-            if first.count >= 12 { skipped = first[10..<12].littleEndian }
-            readComments(second.dropFirst(8))
-        } else if first.starts(with: Array("\u{1}vorbis".utf8)), second.starts(with: Array("\u{3}vorbis".utf8)) {
-            if first.count >= 16 { rate = Double(first[12..<16].littleEndian) }
-            readComments(second.dropFirst(7))
+        if let head = header("OpusHead"), let comments = header("OpusTags") {
+            skipped = head.dropFirst(2).prefix(2).littleEndian
+            readComments(comments)
+        } else if let head = header("\u{1}vorbis"), let comments = header("\u{3}vorbis") {
+            rate = Double(head.dropFirst(5).prefix(4).littleEndian)
+            readComments(comments)
         } else {
             return
         }
-        if let end = pages.lastPosition, end > skipped, rate > 0 { duration = Double(end - skipped) / rate }
-    }
-
-    private mutating func readFLAC(_ media: MediaBytes) {
-        var offset: Int64 = 4
-        // A file has few blocks; each begins with its type and a size of three bytes.
-        for _ in 0..<64 {
-            guard let head = media.bytes(at: offset, count: 4) else { return }
-            let size = Int(head[1...].bigEndian)
-            switch head[0] & 0x7F {
-            case 0:
-                let info = media.bytes(at: offset + 4, upTo: 18)
-                guard info.count == 18 else { return }
-                let rate = info[10..<13].bigEndian >> 4
-                let samples = info[13..<18].bigEndian & 0xF_FFFF_FFFF
-                if rate > 0, samples > 0 { duration = Double(samples) / Double(rate) }
-            case 4: readComments(media.bytes(at: offset + 4, upTo: min(size, 64 << 10))[...])
-            default: break
-            }
-            if head[0] & 0x80 != 0 { return }
-            offset += 4 + Int64(size)
+        let count = Int(min(Int64(Self.oggWindow), media.size))
+        let end = media.bytes(at: media.size - Int64(count), upTo: count)
+        // The granule position of the last page counts samples from the start. No packet ends on a page of position -1.
+        let pages = end.indices.dropLast(26).reversed().lazy.filter { end[$0...].starts(with: "OggS".utf8) }
+        let positions = pages.map { end[$0 + 6..<$0 + 14].littleEndian }
+        if let last = positions.first(where: { $0 != .max }), last > skipped, rate > 0 {
+            duration = Double(last - skipped) / rate
         }
     }
 

@@ -20,7 +20,7 @@ package struct AdoptableFile: Sendable, Equatable {
     package var record: ForeignRecord?
 
     package init(
-        path: String, folders: [String], size: Int64, format: MediaFormat? = nil, tags: MediaTags = MediaTags(),
+        path: String, folders: [String], size: Int64, format: MediaFormat? = nil, tags: MediaTags = .empty,
         record: ForeignRecord? = nil
     ) {
         self.path = path

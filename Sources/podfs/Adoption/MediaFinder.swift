@@ -96,7 +96,7 @@ struct MediaFinder {
                 filled = max(0, count)
             }
         }
-        let head = media.beginning(upTo: BodyContent.window)
+        let head = media.bytes(at: 0, upTo: BodyContent.window)
         guard !head.isEmpty else { return problems.append((path, "it is empty")) }
         let hasExtension = !NSString(string: name).pathExtension.isEmpty
         var format: MediaFormat?
