@@ -5,35 +5,34 @@
 ///
 /// Not thread-safe. Never opens a file or a connection, whatever the document refers to.
 package final class FeedParser {
-    /// The type of the document, once its first bytes show it.
-    private enum Phase {
-        case undecided
-        case xml(XMLDocument)
-        case json([UInt8])
-        case html([UInt8])
-        case other(beginning: String)
-    }
-
-    private let decoder: DocumentDecoder
+    private let contentType: String?
     private let base: String?
     private let limits: FeedLimits
     private let onItem: ((Item) -> Void)?
-    private var phase = Phase.undecided
+    /// The type of the document, once its first bytes show it.
+    private var type: DocumentHead?
+    /// The scanner of a document in XML.
+    private var scanner: XMLScanner?
+    /// The document in JSON, or the beginning of another document.
+    private var collected: [UInt8] = []
     /// The first ``FileSignature/size`` bytes as received, to name the format of a document that is not a feed.
     private var beginning: [UInt8] = []
     /// The number of bytes received, up to and including the piece that exceeds the limit.
     private var received = 0
-    private var cleaner = UTF8Cleaner()
-    private var block = UTF8Cleaner.Block(size: FeedParser.blockSize)
-    private var hasReportedRepair = false
-    private var hasReportedOmission = false
+    /// The bytes of an incomplete block.
+    private var input = ByteBuffer(capacity: FeedParser.blockSize)
+    private var decoder: DocumentDecoder?
+    /// The text of the current block.
+    private var text = ByteBuffer(capacity: 2 * FeedParser.blockSize)
+    private var reported: Set<UTF8Cleaner.Mistake> = []
     /// The number of line feeds before the XML.
     private var skippedLines = 0
     private var hasSkippedSpace = false
     /// Diagnostics from before the `FeedReader` was created, which then receives them.
     private var diagnostics: [Diagnostic] = []
 
-    /// The size in bytes of the blocks passed to the scanner, which buffers an incomplete token until the next block.
+    /// The size in bytes of the blocks that are decoded and scanned. All except the last have the same size, so that
+    /// the result does not depend on the pieces. The scanner buffers an incomplete token until the next block.
     private static let blockSize = 64 * 1024
     /// The number of bytes searched for a web page's title.
     private static let pageSize = 512 * 1024
@@ -48,7 +47,7 @@ package final class FeedParser {
         contentType: String? = nil, base: String? = nil, limits: FeedLimits = .standard,
         onItem: ((Item) -> Void)? = nil
     ) {
-        decoder = DocumentDecoder(contentType: contentType)
+        self.contentType = contentType
         self.base = base
         self.limits = limits
         self.onItem = onItem
@@ -75,11 +74,19 @@ package final class FeedParser {
         let room = limits.bytes - received
         guard room >= 0 else { return }
         received += bytes.count
-        let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(room))
-        if beginning.count < FileSignature.size {
-            beginning.append(contentsOf: piece.prefix(FileSignature.size - beginning.count))
+        var rest = bytes.prefix(room)
+        while input.count + rest.count >= Self.blockSize {
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.blockSize - input.count))
+            rest = rest.dropFirst(part.count)
+            if input.count == 0 {
+                process(part, isLast: false)
+            } else {
+                input.append(part.bindMemory(to: UInt8.self))
+                process(UnsafeRawBufferPointer(input.contents), isLast: false)
+                input.removeAll(keeping: Self.blockSize)
+            }
         }
-        decoder.decode(piece) { clean($0) }
+        input.append(UnsafeRawBufferPointer(rebasing: rest).bindMemory(to: UInt8.self))
     }
 
     /// Finishes the document and returns the feed.
@@ -92,22 +99,23 @@ package final class FeedParser {
     /// - Returns: For a list of subscriptions, `head` contains the document's title and the diagnostics.
     /// - Throws: ``DocumentError`` if the document is of another kind.
     func finish(expecting kind: DocumentError.Kind) throws -> (head: Feed, outlines: OutlineList) {
-        decoder.finish { clean($0) }
-        cleaner.finish(into: &block)
-        deliver(isLast: true)
+        process(UnsafeRawBufferPointer(input.contents), isLast: true)
         do {
-            switch phase {
-            case .undecided: throw DocumentError.Problem.empty
-            case .html(let page):
+            switch type {
+            case nil: throw DocumentError.Problem.empty
+            case .html:
                 throw DocumentError.Problem.html(
-                    title: DocumentHead.htmlTitle(page), feeds: WebLink.feeds(in: page, base: base))
-            case .other(let beginning): throw DocumentError.Problem.notXML(beginning: beginning)
-            case .json(let bytes):
+                    title: DocumentHead.htmlTitle(collected), feeds: WebLink.feeds(in: collected, base: base))
+            case .other:
+                let line = FeedValues.line(collected) ?? ""
+                throw DocumentError.Problem.notXML(beginning: line.count > 60 ? line.prefix(60) + "…" : line)
+            case .json:
                 guard kind == .feed else { throw DocumentError.Problem.json("") }
-                var reader = JSONFeed(base: base, limits: limits, onItem: onItem)
-                let diagnostics = decoder.diagnostics + diagnostics
-                return (try reader.feed(from: bytes, isCut: isFull, diagnostics: diagnostics), OutlineList())
-            case .xml(let parser): return try finish(parser, expecting: kind)
+                var reader = makeReader()
+                try reader.readJSON(collected, isCut: isFull)
+                reader.finish()
+                return (reader.show.feed, reader.outlines)
+            case .xml: return try finishXML(expecting: kind)
             }
         } catch let problem as DocumentError.Problem {
             // The format of a document that is not as expected, which its first bytes may show.
@@ -116,83 +124,66 @@ package final class FeedParser {
         }
     }
 
-    private func finish(
-        _ parser: XMLDocument, expecting expected: DocumentError.Kind
-    ) throws -> (head: Feed, outlines: OutlineList) {
-        if isFull {
-            parser.scanner.withReader { reader in
-                reader.stop("the document is larger than \(limits.bytes) bytes; the rest is ignored")
-            }
+    private func finishXML(expecting expected: DocumentError.Kind) throws -> (head: Feed, outlines: OutlineList) {
+        guard var scanner = scanner.take() else { throw DocumentError.Problem.empty }
+        if isFull { scanner.reader.stop("the document is larger than \(limits.bytes) bytes; the rest is ignored") }
+        let reader = scanner.finish()
+        guard let root = reader.root else {
+            throw DocumentError.Problem.unreadable(
+                line: reader.diagnosticLog.lines.line, message: "there is no element")
         }
-        parser.scanner.finish()
-        let result = parser.scanner.withReader { reader in
-            reader.finish()
-            return (
-                feed: reader.show.feed, outlines: reader.outlines, root: reader.root, kind: reader.stack.kind,
-                line: reader.diagnosticLog.lines.line
-            )
-        }
-        guard let root = result.root else {
-            throw DocumentError.Problem.unreadable(line: result.line, message: "there is no element")
-        }
-        switch (result.kind, expected) {
-        case (.feed, .feed), (.subscriptions, .subscriptions): return (result.feed, result.outlines)
-        case (.feed, .subscriptions): throw DocumentError.Problem.feed(title: result.feed.title)
+        switch (reader.stack.kind, expected) {
+        case (.feed, .feed), (.subscriptions, .subscriptions): return (reader.show.feed, reader.outlines)
+        case (.feed, .subscriptions): throw DocumentError.Problem.feed(title: reader.show.feed.title)
         default:
             throw root.lowercased() == "html"
                 ? DocumentError.Problem.html(title: nil) : DocumentError.Problem.root(root)
         }
     }
 
+    private func makeReader() -> FeedReader {
+        FeedReader(limits: limits, base: base, diagnostics: (decoder?.diagnostics ?? []) + diagnostics, onItem: onItem)
+    }
+
     // MARK: From UTF-8 to the reader
 
-    private func clean(_ piece: UnsafeRawBufferPointer) {
-        var index = 0
-        while index < piece.count {
-            index += cleaner.clean(UnsafeRawBufferPointer(rebasing: piece[index...]), into: &block)
-            if block.isFull { deliver(isLast: false) }
+    /// Decodes a block, and passes its text to the scanner, or collects it if the document is not XML.
+    private func process(_ block: UnsafeRawBufferPointer, isLast: Bool) {
+        if decoder == nil {
+            beginning = Array(block.prefix(FileSignature.size))
+            decoder = DocumentDecoder(beginning: block, contentType: contentType)
         }
-    }
-
-    /// Passes the block to the scanner, or collects it if the document is JSON or HTML. All blocks except the last have
-    /// the same size, so that their boundaries do not depend on the pieces.
-    private func deliver(isLast: Bool) {
-        if case .undecided = phase {
+        text.removeAll(keeping: 2 * Self.blockSize)
+        let mistakes = decoder?.decode(block, isLast: isLast, into: &text) ?? [nil, nil]
+        let count = text.count
+        if type == nil {
             skipSpace()
-            guard isLast || block.isFull, block.count > 0 else { return }
-            detectType()
-            // `detectType` may have removed leading bytes: wait until the block is full again, so that it has the same
-            // size as all others.
-            guard isLast || block.isFull else { return }
+            if text.count > 0 { detectType() }
         }
-        let count = isLast ? block.count : min(block.count, Self.blockSize)
-        diagnoseRepairs(before: isLast ? .max : count)
-        let bytes = UnsafeBufferPointer(rebasing: block.contents[..<count])
-        switch phase {
-        case .xml(let parser): parser.scanner.push(bytes)
-        case .json(var collected):
-            // If the enumeration still referred to the array, each append would copy the whole array.
-            phase = .undecided
-            collected.append(contentsOf: bytes)
-            phase = .json(collected)
-        case .html(var page):
-            page.append(contentsOf: bytes.prefix(Self.pageSize - page.count))
-            phase = .html(page)
-        case .other, .undecided: break
+        for mistake in UTF8Cleaner.Mistake.allCases {
+            guard let offset = mistakes[mistake.rawValue] else { continue }
+            if mistake == .repair && decoder?.expectsRepairs ?? false || !reported.insert(mistake).inserted { continue }
+            let message =
+                switch mistake {
+                case .repair: "the text is not all UTF-8; bytes that are not are read as Windows-1252"
+                case .omission: "characters that XML does not allow are removed"
+                }
+            // The offset is that before white space was skipped.
+            diagnose(message, at: max(0, offset - (count - text.count)))
         }
-        drop(count)
-    }
-
-    /// Removes the first `count` bytes of the block, and adjusts the offsets of the first repair and omission.
-    private func drop(_ count: Int) {
-        block.drop(count)
-        cleaner.firstRepair = cleaner.firstRepair.map { max(0, $0 - count) }
-        cleaner.firstOmission = cleaner.firstOmission.map { max(0, $0 - count) }
+        let bytes = text.contents
+        switch type {
+        case .xml: scanner?.push(bytes)
+        case .json: collected += bytes
+        case .html: collected += bytes.prefix(Self.pageSize - collected.count)
+        case .other: collected += bytes.prefix(200 - collected.count)
+        case nil: break
+        }
     }
 
     /// Removes white space and byte order marks from the beginning of the document.
     private func skipSpace() {
-        var bytes = block.contents[...]
+        var bytes = text.contents[...]
         while let byte = bytes.first {
             if byte.isXMLSpace {
                 if byte == UInt8(ascii: "\n") { skippedLines += 1 }
@@ -203,70 +194,32 @@ package final class FeedParser {
                 break
             }
         }
-        let count = block.count - bytes.count
+        let count = text.count - bytes.count
         hasSkippedSpace = hasSkippedSpace || count > 0
-        drop(count)
+        text.drop(count)
     }
 
     /// Determines the type of the document from the first block.
     private func detectType() {
-        let head = block.contents
-        switch DocumentHead.classify(head) {
-        case .json: phase = .json([])
-        case .html: phase = .html([])
-        case .other:
-            let line = FeedValues.line(head.prefix(200)) ?? ""
-            phase = .other(beginning: line.count > 60 ? line.prefix(60) + "…" : line)
-        case .xml(let start, let junk):
-            if junk > 0 {
-                diagnostics.append(Diagnostic(line: 1, message: "\(junk) bytes before the XML are ignored"))
-            } else if hasSkippedSpace {
-                diagnostics.append(Diagnostic(line: 1, message: "white space before the XML is ignored"))
-            }
-            let reader = FeedReader(
-                limits: limits, base: base, diagnostics: decoder.diagnostics + diagnostics, onItem: onItem)
-            skippedLines += head[..<start].count { $0 == UInt8(ascii: "\n") }
-            phase = .xml(XMLDocument(XMLScanner(reader: reader, skippedLines: skippedLines)))
-            drop(start)
+        let head = text.contents
+        type = DocumentHead.classify(head)
+        guard case .xml(let start, let junk) = type else { return }
+        if junk > 0 {
+            diagnostics.append(Diagnostic(line: 1, message: "\(junk) bytes before the XML are ignored"))
+        } else if hasSkippedSpace {
+            diagnostics.append(Diagnostic(line: 1, message: "white space before the XML is ignored"))
         }
-    }
-
-    /// Reports the document's first repaired and first omitted character, if they are in the first `count` bytes of the
-    /// block. A later offset is reported with the next block, because it depends on how the document was split into
-    /// pieces whether such an offset is known already.
-    private func diagnoseRepairs(before count: Int) {
-        if let offset = cleaner.firstRepair {
-            if offset < count, !hasReportedRepair, !decoder.expectsRepairs {
-                diagnose("the text is not all UTF-8; bytes that are not are read as Windows-1252", at: offset)
-                hasReportedRepair = true
-            }
-            if offset < count { cleaner.firstRepair = nil }
-        }
-        if let offset = cleaner.firstOmission {
-            if offset < count, !hasReportedOmission {
-                diagnose("characters that XML does not allow are removed", at: offset)
-                hasReportedOmission = true
-            }
-            if offset < count { cleaner.firstOmission = nil }
-        }
+        skippedLines += head[..<start].count { $0 == UInt8(ascii: "\n") }
+        scanner = XMLScanner(reader: makeReader(), skippedLines: skippedLines)
+        text.drop(start)
     }
 
     private func diagnose(_ message: String, at offset: Int) {
-        let linesInBlock = block.contents.prefix(offset).count { $0 == UInt8(ascii: "\n") }
-        guard case .xml(let parser) = phase else {
+        let linesInBlock = text.contents.prefix(offset).count { $0 == UInt8(ascii: "\n") }
+        if let line = scanner?.lineOfNextByte {
+            scanner?.reader.diagnose(message, line: line + linesInBlock)
+        } else {
             diagnostics.append(Diagnostic(line: 1 + skippedLines + linesInBlock, message: message))
-            return
         }
-        let line = parser.scanner.lineOfNextByte + linesInBlock
-        parser.scanner.withReader { $0.diagnose(message, line: line) }
-    }
-}
-
-/// An XML document: a reference to its scanner, which cannot be copied.
-private final class XMLDocument {
-    var scanner: XMLScanner
-
-    init(_ scanner: consuming XMLScanner) {
-        self.scanner = scanner
     }
 }

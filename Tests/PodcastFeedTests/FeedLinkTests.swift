@@ -51,7 +51,7 @@ struct FeedLinkTests {
         let page = "<!DOCTYPE html><title>Owls</title><link rel=alternate type=application/rss+xml title=Feed href=/f>"
         let error = #expect(throws: DocumentError.self) {
             let parser = FeedParser(contentType: "text/html", base: "https://example.com/")
-            Array(page.utf8).withUnsafeBytes { parser.parse($0) }
+            parser.parse(Array(page.utf8))
             _ = try parser.finish()
         }
         #expect(

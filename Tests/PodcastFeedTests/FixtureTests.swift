@@ -28,10 +28,7 @@ import Testing
         let feed = try FeedParser.parse(Self.bytes(name), base: Self.base)
         let stem = name.prefix { $0 != "." }
         let written = String(decoding: feed.inspectJSON(), as: UTF8.self)
-        // The JSON is the same if it is written in pieces, and if other members are written before it.
-        var pieces: [UInt8] = []
-        feed.writeInspectJSON { pieces += $0 }
-        #expect(String(decoding: pieces, as: UTF8.self) == written)
+        // The JSON is the same if other members are written before it.
         var longer: [UInt8] = []
         feed.writeInspectJSON(leading: [("a", .array([.int(1)]))]) { longer += $0 }
         #expect(
@@ -49,11 +46,7 @@ import Testing
         let whole = try FeedParser.parse(bytes, base: Self.base)
         for size in [1, 7, 64, 4096] {
             let parser = FeedParser(base: Self.base)
-            bytes.withUnsafeBytes { all in
-                for start in stride(from: 0, to: all.count, by: size) {
-                    parser.parse(UnsafeRawBufferPointer(rebasing: all[start..<min(start + size, all.count)]))
-                }
-            }
+            parser.parse(bytes, pieces: size)
             #expect(try parser.finish() == whole, "pieces of \(size) bytes")
         }
     }
@@ -68,7 +61,7 @@ import Testing
             items.append($0)
             inspected.append($0)
         }
-        bytes.withUnsafeBytes { parser.parse($0) }
+        parser.parse(bytes)
         var feed = try parser.finish()
         #expect(feed.items.isEmpty)
         var text: [UInt8] = []
@@ -85,6 +78,19 @@ import Testing
     }
 
     @Test func fixturesAreThere() throws {
-        #expect(try Self.documents.count > 20)
+        #expect(try Self.documents.count > 20 && OPMLTests.documents.count >= 15)
+    }
+}
+
+extension FeedParser {
+    /// Parses bytes in pieces of a size.
+    func parse(_ bytes: [UInt8], pieces size: Int = .max) {
+        bytes.withUnsafeBytes { all in
+            var rest = all[...]
+            while !rest.isEmpty {
+                parse(UnsafeRawBufferPointer(rebasing: rest.prefix(size)))
+                rest = rest.dropFirst(size)
+            }
+        }
     }
 }

@@ -51,18 +51,4 @@ import Testing
         let texts = values.map { object($0) as? String }
         #expect(texts == ["\u{FFFD}x", "\u{FFFD}", "\u{FFFD}A", "\u{FFFD}🎙"])
     }
-
-    @Test func faultContainsItsLine() {
-        let fault = #expect(throws: JSONScanner.Fault.self) { try value("{\n\"a\":\n\n!}") }
-        #expect(fault?.line == 4)
-    }
-
-    @Test func manyValuesAreReadButNotAllReturned() throws {
-        let list = "[" + String(repeating: "[],", count: 100_000) + "[]]"
-        guard case .array(let values) = try value(list) else {
-            Issue.record("no array")
-            return
-        }
-        #expect((1000..<100_000).contains(values.count))
-    }
 }

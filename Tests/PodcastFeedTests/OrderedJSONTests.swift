@@ -44,7 +44,6 @@ import Testing
     @Test func absentValuesAreNull() {
         #expect(text(.string(orNull: nil)) == "null")
         #expect(text(.int(orNull: nil as Int?)) == "null")
-        #expect(text(.bool(orNull: false)) == "false")
         #expect(text(.double(orNull: 1.5)) == "1.5")
     }
 }

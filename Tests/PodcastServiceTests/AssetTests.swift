@@ -199,7 +199,7 @@ import Transfers
         return feed
     }
 
-    /// The transcript is refused after the response head if the head states the size, otherwise after 50 MiB.
+    /// The transcript is refused after the response head if the head states the size, otherwise after 16 MiB.
     @Test(arguments: [true, false]) func aTranscriptOfAHundredMegabytesIsRefused(isAnnounced: Bool) async throws {
         let (daemon, client) = try await start()
         let episode = try daemon.episode(2).id

@@ -27,17 +27,22 @@ final class CharsetConverter {
     ///
     /// The corresponding C function is `iconv`.
     func convert(_ piece: UnsafeRawBufferPointer) -> [UInt8] {
-        var input = held
-        input.append(contentsOf: piece)
+        var input = held + piece
         held = []
         var output: [UInt8] = []
-        // A byte rarely becomes more than three bytes of UTF-8; if it does, the loop converts the rest.
-        var space = [UInt8](repeating: 0, count: max(64, input.count * 3))
         var start = 0
         while start < input.count {
-            let (read, written, failure) = step(&input, from: start, into: &space)
-            output.append(contentsOf: space[..<written])
-            start += read
+            var failure: Int32 = 0
+            // A byte rarely becomes more than three bytes of UTF-8; if it does, the loop converts the rest.
+            output += [UInt8](unsafeUninitializedCapacity: max(64, 3 * (input.count - start))) { space, written in
+                input.withUnsafeMutableBytes { bytes in
+                    var source = bytes.baseAddress.map { ($0 + start).assumingMemoryBound(to: CChar.self) }
+                    var target = UnsafeMutableRawPointer(space.baseAddress)?.assumingMemoryBound(to: CChar.self)
+                    var (left, room) = (bytes.count - start, space.count)
+                    if iconv(descriptor, &source, &left, &target, &room) == -1 { failure = errno }
+                    (start, written) = (bytes.count - left, space.count - room)
+                }
+            }
             switch failure {
             case EILSEQ:
                 output.append(contentsOf: "\u{FFFD}".utf8)
@@ -45,8 +50,7 @@ final class CharsetConverter {
             case EINVAL:
                 held = Array(input[start...])
                 return output
-            default:
-                break
+            default: break
             }
         }
         return output
@@ -65,21 +69,5 @@ final class CharsetConverter {
         if !held.isEmpty { output.append(contentsOf: "\u{FFFD}".utf8) }
         held = []
         return output
-    }
-
-    private func step(
-        _ input: inout [UInt8], from start: Int, into space: inout [UInt8]
-    ) -> (read: Int, written: Int, failure: Int32) {
-        input.withUnsafeMutableBytes { inputBytes in
-            space.withUnsafeMutableBytes { spaceBytes in
-                var source = (inputBytes.baseAddress?.assumingMemoryBound(to: CChar.self)).map { $0 + start }
-                var target = spaceBytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-                var left = inputBytes.count - start
-                var room = spaceBytes.count
-                let result = iconv(descriptor, &source, &left, &target, &room)
-                let failure = result == -1 ? errno : 0
-                return (inputBytes.count - start - left, spaceBytes.count - room, failure)
-            }
-        }
     }
 }

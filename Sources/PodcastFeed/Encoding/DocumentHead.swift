@@ -44,42 +44,33 @@ enum DocumentHead: Equatable {
         return end + 1
     }
 
-    /// Whether the document type or the first element, after declarations and comments, is HTML's.
+    /// Whether the document type or the first element, after declarations and comments, is HTML's. Some programs send
+    /// HTML's document type before feeds, too.
     private static func isHTML(_ head: UnsafeBufferPointer<UInt8>) -> Bool {
-        var rest = head[...]
-        while true {
-            rest = rest.drop(while: \.isXMLSpace)
-            if rest.starts(with: "<!--".utf8), let end = rest.firstRange(of: Array("-->".utf8)) {
-                rest = rest[end.upperBound...]
-            } else if rest.starts(with: "<?".utf8), let end = rest.firstIndex(of: UInt8(ascii: ">")) {
-                rest = rest[rest.index(after: end)...]
-            } else if begins(rest, with: "<!doctype html"), let end = rest.firstIndex(of: UInt8(ascii: ">")) {
-                // Some programs send this document type before feeds, too.
-                let element = rest[rest.index(after: end)...].drop(while: \.isXMLSpace)
-                return !["<rss", "<feed", "<rdf:rdf", "<opml", "<?xml"].contains { begins(element, with: $0) }
-            } else {
-                return begins(rest, with: "<!doctype html") || begins(rest, with: "<html")
+        var isDeclared = false
+        for token in HTMLTokens(head) {
+            switch token {
+            case .text(let text): if !text.allSatisfy(\.isXMLSpace) { return isDeclared }
+            case .tag("!--", _): break
+            case .tag("!doctype", let source):
+                let name = source.dropFirst(9).trimmed.prefix(while: \.isLetter)
+                isDeclared = String(decoding: name, as: UTF8.self).lowercased() == "html"
+            case .tag("?xml", _): if isDeclared { return false }
+            case .tag(let name, _):
+                if name.hasPrefix("?") { continue }
+                return name == "html" || isDeclared && !["rss", "feed", "rdf:rdf", "opml"].contains(name)
             }
         }
-    }
-
-    /// Returns whether the bytes start with `text`, ignoring case, and no letter follows.
-    ///
-    /// - Parameter text: In lower case.
-    private static func begins(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, with text: String) -> Bool {
-        let start = bytes.prefix(text.utf8.count)
-        guard start.elementsEqual(text.utf8, by: { $0 == $1 || ($0.isLetter && $0 | 0x20 == $1) }) else { return false }
-        return !(bytes.dropFirst(text.utf8.count).first?.isLetter ?? false)
+        return isDeclared
     }
 
     /// Returns the title of a web page; `nil` if it has none.
     static func htmlTitle(_ page: [UInt8]) -> String? {
-        let lower = page.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
-        guard let tag = lower.firstRange(of: Array("<title".utf8)),
-            let start = lower[tag.upperBound...].firstIndex(of: UInt8(ascii: ">"))
-        else { return nil }
-        let end = lower[start...].firstIndex(of: UInt8(ascii: "<")) ?? lower.endIndex
-        return FeedValues.line(page[(start + 1)..<end].prefix(200))
+        for case .tag("title", let source) in HTMLTokens(page) {
+            let text = source.drop { $0 != UInt8(ascii: ">") }.dropFirst().prefix { $0 != UInt8(ascii: "<") }
+            return FeedValues.line(text.prefix(200))
+        }
+        return nil
     }
 }
 

@@ -12,7 +12,16 @@ struct EncodingGuess {
 
     /// The `iconv_open` name of the encoding; `nil` if the text is probably Windows-1252.
     var name: String? {
+        // 0x8E is the lead byte of a half-width kana; 0x8F precedes the two bytes of a rare kanji.
+        let isEUC = isJapanese(
+            lone: { $0 == 0x8F }, lead: { 0xA1...0xFE ~= $0 || $0 == 0x8E }, trail: { 0xA1...0xFE ~= $0 },
+            isKana: { lead, _ in lead == 0xA4 || lead == 0xA5 })
         if isEUC { return "EUC-JP" }
+        // A lone byte from 0xA1 to 0xDF is a half-width kana.
+        let isShiftJIS = isJapanese(
+            lone: { 0xA1...0xDF ~= $0 }, lead: { 0x81...0x9F ~= $0 || 0xE0...0xFC ~= $0 },
+            trail: { 0x40...0x7E ~= $0 || 0x80...0xFC ~= $0 },
+            isKana: { $0 == 0x82 && 0x9F...0xF1 ~= $1 || $0 == 0x83 && 0x40...0x96 ~= $1 })
         if isShiftJIS { return "CP932" }
         let words = longWords
         if let language, let named = Self.byLanguage[language] {
@@ -30,15 +39,7 @@ struct EncodingGuess {
     }
 
     /// The bytes 0xC0 and above that occur in runs of at least three, which are words of a non-Latin script.
-    private var longWords: [UInt8] {
-        var words: [UInt8] = []
-        var start = 0
-        for index in 0...head.count where index == head.count || head[index] < 0xC0 {
-            if index - start >= 3 { words += head[start..<index] }
-            start = index + 1
-        }
-        return words
-    }
+    private var longWords: [UInt8] { Array(head.split { $0 < 0xC0 }.filter { $0.count >= 3 }.joined()) }
 
     /// Whether most letters are below 0xE0: in KOI8 these are the lower-case letters, in Windows-1251 the capitals.
     private func isKOI8(_ words: [UInt8]) -> Bool { words.count { $0 < 0xE0 } * 2 > words.count }
@@ -73,40 +74,21 @@ struct EncodingGuess {
 
     // MARK: Japanese
 
-    private var isShiftJIS: Bool {
+    /// Whether the text consists of ASCII and pairs of bytes, of which at least one in ten is a kana.
+    private func isJapanese(
+        lone: (UInt8) -> Bool, lead: (UInt8) -> Bool, trail: (UInt8) -> Bool, isKana: (UInt8, UInt8) -> Bool
+    ) -> Bool {
         var (pairs, kana, index) = (0, 0, 0)
         while index < head.count {
             let byte = head[index]
-            if byte < 0x80 || 0xA1...0xDF ~= byte {
-                index += 1
-                continue
-            }
-            guard 0x81...0x9F ~= byte || 0xE0...0xFC ~= byte else { return false }
-            guard index + 1 < head.count else { break }
-            let trail = head[index + 1]
-            guard 0x40...0x7E ~= trail || 0x80...0xFC ~= trail else { return false }
+            index += 1
+            if byte < 0x80 || lone(byte) { continue }
+            guard lead(byte) else { return false }
+            guard index < head.count else { break }
+            guard trail(head[index]) else { return false }
             pairs += 1
-            if byte == 0x82 && 0x9F...0xF1 ~= trail || byte == 0x83 && 0x40...0x96 ~= trail { kana += 1 }
-            index += 2
-        }
-        return pairs >= 2 && kana * 10 >= pairs
-    }
-
-    private var isEUC: Bool {
-        var (pairs, kana, index) = (0, 0, 0)
-        while index < head.count {
-            let byte = head[index]
-            if byte < 0x80 {
-                index += 1
-                continue
-            }
-            // 0x8E is the lead byte of a half-width kana, 0x8F that of a rare kanji.
-            guard 0xA1...0xFE ~= byte || byte == 0x8E || byte == 0x8F else { return false }
-            guard index + 1 < head.count else { break }
-            guard 0xA1...0xFE ~= head[index + 1] else { return false }
-            pairs += 1
-            if byte == 0xA4 || byte == 0xA5 { kana += 1 }
-            index += byte == 0x8F ? 3 : 2
+            if isKana(byte, head[index]) { kana += 1 }
+            index += 1
         }
         return pairs >= 2 && kana * 10 >= pairs
     }

@@ -6,75 +6,36 @@
 struct UTF8Cleaner {
     /// The incomplete character at the end of the previous piece, at most three bytes; empty if there is none.
     private var held: [UInt8] = []
-    /// The offset in the block of the first byte that was not UTF-8; `nil` if there was none since the caller last set
-    /// this property to `nil`.
-    var firstRepair: Int?
-    /// The offset in the block of the first omitted character; `nil` if there was none since the caller last set this
-    /// property to `nil`.
-    var firstOmission: Int?
+    /// The offset in the block of the first mistake of each kind; `nil` if there was none since the caller last set the
+    /// element to `nil`.
+    var first: InlineArray<2, Int?> = [nil, nil]
 
-    /// A block of clean text, in memory of a fixed size.
-    struct Block: ~Copyable {
-        let bytes: UnsafeMutableBufferPointer<UInt8>
-        var count = 0
-        /// The size in bytes at which the block is full. The memory is larger, so that a step never runs out of space.
-        let size: Int
-
-        init(size: Int) {
-            self.size = size
-            bytes = .allocate(capacity: size + 32)
-        }
-
-        deinit { bytes.deallocate() }
-
-        var isFull: Bool { count >= size }
-
-        var contents: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: bytes[..<count]) }
-
-        /// Removes the first bytes.
-        mutating func drop(_ number: Int) {
-            guard number > 0, let base = bytes.baseAddress else { return }
-            count -= number
-            base.update(from: base + number, count: count)
-        }
-
-        fileprivate mutating func append(_ byte: UInt8) {
-            bytes[count] = byte
-            count += 1
-        }
-
-        fileprivate mutating func append(_ text: FeedBytes) {
-            guard let source = text.baseAddress, let target = bytes.baseAddress else { return }
-            (target + count).update(from: source, count: text.count)
-            count += text.count
-        }
-
-        fileprivate mutating func append(_ scalar: Unicode.Scalar) {
-            for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { append(byte) }
-        }
+    enum Mistake: Int, CaseIterable {
+        /// Bytes that are not UTF-8 were read as Windows-1252.
+        case repair
+        /// Characters that XML does not allow were removed.
+        case omission
     }
 
-    /// Cleans until the block is full or the piece is consumed.
-    ///
-    /// - Returns: The number of consumed bytes.
-    mutating func clean(_ piece: UnsafeRawBufferPointer, into block: inout Block) -> Int {
-        guard let base = piece.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+    private mutating func record(_ mistake: Mistake, at offset: Int) {
+        if first[mistake.rawValue] == nil { first[mistake.rawValue] = offset }
+    }
+
+    /// Cleans the next piece of the text, and appends it to the block.
+    mutating func clean(_ piece: FeedBytes, into block: inout ByteBuffer) {
+        if !held.isEmpty {
+            let joined = held + piece
+            held = []
+            return joined.withUnsafeBufferPointer { clean($0, into: &block) }
+        }
         var index = 0
-        let end = piece.count
-        while !held.isEmpty, index < end, !block.isFull {
-            held.append(base[index])
-            index += 1
-            flushHeld(into: &block, isLast: false)
-        }
-        while index < end, !block.isFull {
-            let room = block.size - block.count
-            let clean = Self.cleanCount(FeedBytes(start: base + index, count: min(end - index, room)))
-            block.append(FeedBytes(start: base + index, count: clean))
+        while index < piece.count {
+            let clean = Self.cleanCount(FeedBytes(rebasing: piece[index...]))
+            block.append(FeedBytes(rebasing: piece[index..<index + clean]))
             index += clean
-            guard index < end, !block.isFull else { break }
-            index += step(UnsafeRawBufferPointer(rebasing: piece[index...]), into: &block)
+            guard index < piece.count else { return }
+            index += step(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(piece)[index...]), into: &block)
         }
-        return index
     }
 
     /// Returns the number of leading bytes that are clean, complete characters. May stop early at a rare character,
@@ -127,19 +88,26 @@ struct UTF8Cleaner {
     }
 
     /// Writes an incomplete character at the end of the document, read as Windows-1252.
-    mutating func finish(into block: inout Block) { flushHeld(into: &block, isLast: true) }
+    mutating func finish(into block: inout ByteBuffer) {
+        for byte in held { repair(byte, into: &block) }
+    }
+
+    private mutating func repair(_ byte: UInt8, into block: inout ByteBuffer) {
+        record(.repair, at: block.count)
+        block.append(UTF8.encode(Windows1252.scalar(byte)) ?? UTF8.encodedReplacementCharacter)
+    }
 
     /// Processes one character, one invalid byte, or the start of a character that continues in the next piece.
     ///
     /// - Returns: The number of consumed bytes.
     @inline(__always)
-    private mutating func step(_ rest: UnsafeRawBufferPointer, into block: inout Block) -> Int {
+    private mutating func step(_ rest: UnsafeRawBufferPointer, into block: inout ByteBuffer) -> Int {
         let byte = rest[0]
         if byte < 0x80 {
             if Self.isPlain(byte) {
                 block.append(byte)
-            } else if firstOmission == nil {
-                firstOmission = block.count
+            } else {
+                record(.omission, at: block.count)
             }
             return 1
         }
@@ -147,14 +115,13 @@ struct UTF8Cleaner {
         case .complete(let length):
             // XML does not allow U+FFFE and U+FFFF.
             if length == 3, byte == 0xEF, rest[1] == 0xBF, rest[2] >= 0xBE {
-                firstOmission = firstOmission ?? block.count
+                record(.omission, at: block.count)
             } else {
                 for index in 0..<length { block.append(rest[index]) }
             }
             return length
         case .invalid:
-            firstRepair = firstRepair ?? block.count
-            block.append(Windows1252.scalar(byte))
+            repair(byte, into: &block)
             return 1
         case .incomplete:
             held = Array(rest)
@@ -162,32 +129,12 @@ struct UTF8Cleaner {
         }
     }
 
-    private mutating func flushHeld(into block: inout Block, isLast: Bool) {
-        while let first = held.first {
-            let length = held.withUnsafeBytes { Self.sequenceLength($0) }
-            switch length {
-            case .complete(let length):
-                let bytes = held
-                held = []
-                bytes.withUnsafeBytes { _ = step($0, into: &block) }
-                if bytes.count > length { held = Array(bytes[length...]) }
-            case .incomplete where !isLast:
-                return
-            case .incomplete, .invalid:
-                firstRepair = firstRepair ?? block.count
-                if first < 0x80 { block.append(first) } else { block.append(Windows1252.scalar(first)) }
-                held.removeFirst()
-            }
-        }
-    }
-
     /// Returns a whole text without characters that XML does not allow, and with those of Windows-1252 as UTF-8. An
     /// incomplete character at its end is omitted.
     static func cleaned(_ text: FeedBytes) -> [UInt8] {
         var cleaner = UTF8Cleaner()
-        // A byte becomes at most three.
-        var block = Block(size: 3 * text.count + 1)
-        _ = cleaner.clean(UnsafeRawBufferPointer(text), into: &block)
+        var block = ByteBuffer(capacity: text.count + 32)
+        cleaner.clean(text, into: &block)
         return Array(block.contents)
     }
 
@@ -262,5 +209,18 @@ struct ByteWord {
     func equal(_ byte: UInt8) -> UInt64 {
         let others = bits ^ Self.ones &* UInt64(byte)
         return (others &- Self.ones) & ~others & Self.highBits
+    }
+}
+
+extension FeedBytes {
+    /// Returns the index of the first byte from `start` on for which `byte` is true; the end if there is none. Whole
+    /// words for which `word` is 0 are skipped.
+    @inline(__always)
+    func firstIndex(from start: Int, word: (ByteWord) -> UInt64, byte: (UInt8) -> Bool) -> Int {
+        guard let base = baseAddress else { return count }
+        var index = start
+        while index + ByteWord.size <= count, word(ByteWord(at: base + index)) == 0 { index += ByteWord.size }
+        while index < count, !byte(self[index]) { index += 1 }
+        return index
     }
 }

@@ -55,7 +55,7 @@ package struct JSONScanner {
     package mutating func members(_ body: (inout JSONScanner, [UInt8]) throws -> Void) throws {
         try list(from: "{", to: "}") { scanner in
             guard scanner.peek() == UInt8(ascii: "\"") else { throw scanner.fault() }
-            let name = try scanner.string(isStored: true)
+            let name = try scanner.string()
             try scanner.expect(":")
             try body(&scanner, name)
         }
@@ -69,34 +69,33 @@ package struct JSONScanner {
     /// Reads the next value.
     package mutating func value() throws -> Value {
         storableValues = Self.valueLimit
-        return try value(isStored: true)
+        return try next()
     }
 
     /// Skips the next value.
-    package mutating func skip() throws { _ = try value(isStored: false) }
+    package mutating func skip() throws {
+        storableValues = 0
+        _ = try next()
+    }
 
-    /// Reads the next value.
-    ///
-    /// - Parameter isStored: Whether to store it; otherwise the result has no content.
-    private mutating func value(isStored: Bool) throws -> Value {
+    private mutating func next() throws -> Value {
         storableValues -= 1
-        let isStored = isStored && storableValues > 0
         switch peek() {
         case UInt8(ascii: "{"):
             var members: [(name: [UInt8], value: Value)] = []
             try self.members { scanner, name in
-                let value = try scanner.value(isStored: isStored)
-                if isStored, scanner.storableValues > 0 { members.append((name, value)) }
+                let value = try scanner.next()
+                if scanner.storableValues > 0 { members.append((name, value)) }
             }
             return .object(members)
         case UInt8(ascii: "["):
             var elements: [Value] = []
             try self.elements { scanner in
-                let value = try scanner.value(isStored: isStored)
-                if isStored, scanner.storableValues > 0 { elements.append(value) }
+                let value = try scanner.next()
+                if scanner.storableValues > 0 { elements.append(value) }
             }
             return .array(elements)
-        case UInt8(ascii: "\""): return try .string(string(isStored: isStored))
+        case UInt8(ascii: "\""): return try .string(string())
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
@@ -111,20 +110,13 @@ package struct JSONScanner {
         depth += 1
         defer { depth -= 1 }
         guard depth <= Self.depthLimit else { throw fault() }
-        if peek() == UInt8(ascii: close) {
-            index += 1
-            return
-        }
-        while true {
+        var hasMore = peek() != UInt8(ascii: close)
+        while hasMore {
             try body(&self)
-            switch peek() {
-            case UInt8(ascii: ","): index += 1
-            case UInt8(ascii: close):
-                index += 1
-                return
-            default: throw fault()
-            }
+            hasMore = peek() == UInt8(ascii: ",")
+            if hasMore { index += 1 }
         }
+        try expect(close)
     }
 
     private mutating func expect(_ scalar: Unicode.Scalar) throws {
@@ -132,10 +124,9 @@ package struct JSONScanner {
         index += 1
     }
 
-    private mutating func word(_ text: StaticString, _ value: Value) throws -> Value {
-        let letters = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-        guard bytes[index...].starts(with: letters) else { throw fault() }
-        index += letters.count
+    private mutating func word(_ text: String, _ value: Value) throws -> Value {
+        guard bytes[index...].starts(with: text.utf8) else { throw fault() }
+        index += text.utf8.count
         return value
     }
 
@@ -150,44 +141,33 @@ package struct JSONScanner {
 
     // MARK: Strings
 
-    private mutating func string(isStored: Bool) throws -> [UInt8] {
+    private mutating func string() throws -> [UInt8] {
         index += 1
         var text: [UInt8] = []
-        var start = index
-        while index < bytes.count {
-            let byte = bytes[index]
-            if byte == UInt8(ascii: "\"") {
-                if isStored { text.append(contentsOf: bytes[start..<index]) }
-                index += 1
-                return text
-            }
-            if byte == UInt8(ascii: "\\") {
-                if isStored { text.append(contentsOf: bytes[start..<index]) }
-                let scalar = try escape()
-                if isStored { text.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter) }
-                start = index
-            } else {
-                index += 1
-            }
+        while true {
+            let plain = bytes[index...].prefix { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+            text += plain
+            index = plain.endIndex
+            guard index < bytes.count else { throw fault() }
+            if bytes[index] == UInt8(ascii: "\"") { break }
+            text += try UTF8.encode(escape()) ?? UTF8.encodedReplacementCharacter
         }
-        throw fault()
+        index += 1
+        return text
     }
+
+    private static let escapes: [UInt8: Unicode.Scalar] = [
+        UInt8(ascii: "n"): "\n", UInt8(ascii: "t"): "\t", UInt8(ascii: "r"): "\r", UInt8(ascii: "b"): "\u{8}",
+        UInt8(ascii: "f"): "\u{C}", UInt8(ascii: "\""): "\"", UInt8(ascii: "\\"): "\\", UInt8(ascii: "/"): "/",
+    ]
 
     /// Parses an escape such as `\n` or `\u00e9`; an unpaired surrogate becomes U+FFFD.
     private mutating func escape() throws -> Unicode.Scalar {
         guard index + 1 < bytes.count else { throw fault() }
         let letter = bytes[index + 1]
         index += 2
-        switch letter {
-        case UInt8(ascii: "n"): return "\n"
-        case UInt8(ascii: "t"): return "\t"
-        case UInt8(ascii: "r"): return "\r"
-        case UInt8(ascii: "b"): return "\u{8}"
-        case UInt8(ascii: "f"): return "\u{C}"
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(letter)
-        case UInt8(ascii: "u"): break
-        default: throw fault()
-        }
+        if let scalar = Self.escapes[letter] { return scalar }
+        guard letter == UInt8(ascii: "u") else { throw fault() }
         let unit = try codeUnit()
         guard unit & 0xFC00 == 0xD800 else { return Unicode.Scalar(unit) ?? "\u{FFFD}" }
         guard bytes[index...].starts(with: "\\u".utf8) else { return "\u{FFFD}" }
@@ -202,12 +182,9 @@ package struct JSONScanner {
     }
 
     private mutating func codeUnit() throws -> UInt32 {
-        guard index + 4 <= bytes.count else { throw fault() }
-        var unit: UInt32 = 0
-        for byte in bytes[index..<index + 4] {
-            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw fault() }
-            unit = unit << 4 | UInt32(digit)
-        }
+        guard index + 4 <= bytes.count,
+            let unit = UInt32(String(decoding: bytes[index..<index + 4], as: UTF8.self), radix: 16)
+        else { throw fault() }
         index += 4
         return unit
     }
@@ -215,14 +192,22 @@ package struct JSONScanner {
 
 extension JSONScanner.Value {
     /// The value of a member; `nil` if this is not an object, or has no such member.
-    package subscript(name: StaticString) -> JSONScanner.Value? {
+    package subscript(name: String) -> JSONScanner.Value? {
         guard case .object(let members) = self else { return nil }
-        let wanted = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        return members.first { $0.name.elementsEqual(wanted) }?.value
+        return members.first { $0.name.elementsEqual(name.utf8) }?.value
     }
 
     /// The elements of an array; empty for other values.
-    var elements: [JSONScanner.Value] {
+    package var elements: [JSONScanner.Value] {
         if case .array(let elements) = self { elements } else { [] }
+    }
+
+    package var string: String? {
+        if case .string(let text) = self { String(decoding: text, as: UTF8.self) } else { nil }
+    }
+
+    /// A number, which may be written as a string.
+    package var number: Double? {
+        if case .number(let number) = self { number } else { string.flatMap(Double.init) }
     }
 }

@@ -25,7 +25,8 @@ extension Enclosure {
         if type == "application/ogg" { return .media }
         let suffix = URLReference.pathExtension(of: url)
         let hasMediaExtension = Self.mediaExtensions.contains(suffix)
-        if Self.isVague(type) {
+        // A type that is missing, generic or not a MIME type says nothing.
+        if type.isEmpty || !type.contains("/") || Self.vagueTypes.contains(type) {
             if suffix == "m3u8" { return .stream }
             return hasMediaExtension ? .media : Self.otherExtensions.contains(suffix) ? .other : .unknown
         }
@@ -33,11 +34,6 @@ extension Enclosure {
         if hasMediaExtension { return .unknown }
         let isOther = ["image/", "text/", "font/"].contains(where: type.hasPrefix) || Self.otherTypes.contains(type)
         return isOther ? .other : .unknown
-    }
-
-    /// Whether the type is missing, generic or not a MIME type.
-    private static func isVague(_ type: String) -> Bool {
-        type.isEmpty || !type.contains("/") || vagueTypes.contains(type)
     }
 
     private static let vagueTypes: Set<String> = [

@@ -11,49 +11,28 @@ package extension Feed {
 
     /// Writes the text of `inspectJSON` in pieces, so that it is never completely in memory.
     ///
-    /// - Parameter leading: Members written before those of the feed.
+    /// - Parameters:
+    ///   - leading: Members written before those of the feed.
+    ///   - inspected: The items that were encoded during parsing; ``items`` follow them.
     func writeInspectJSON(
-        leading: [(String, OrderedJSON)] = [], to write: ([UInt8]) throws -> Void
+        leading: [(String, OrderedJSON)] = [], items inspected: InspectedItems = InspectedItems(),
+        to write: ([UInt8]) throws -> Void
     ) rethrows {
-        try writeInspectJSON(leading: leading, to: write) { writer in
-            for item in items {
-                writer.element()
-                item.writeJSON(to: &writer)
-                if writer.bytes.count >= InspectedItems.pieceSize { try write(writer.drain()) }
-            }
+        let members: [JSONMembers.Element] =
+            leading.map { (key: $0, value: $1) } + Array(facts) + [(key: "items", value: OrderedJSON.array([]))]
+        var beginning: [UInt8] = []
+        OrderedJSON.write(members, to: &beginning, level: 0)
+        // The end of the list, a line feed and a brace are written after the items.
+        try write(Array(beginning.dropLast(3)))
+        var inspected = inspected
+        for item in items {
+            inspected.append(item)
+            if inspected.pieces.count > 1 { try write(inspected.pieces.removeFirst()) }
         }
-    }
-
-    /// Writes the text with items that were encoded during parsing, instead of ``items``.
-    func writeInspectJSON(items: InspectedItems, to write: ([UInt8]) throws -> Void) rethrows {
-        try writeInspectJSON(leading: [], to: write) { writer in
-            guard !items.isEmpty else { return }
-            try write(writer.drain())
-            for piece in items.pieces { try write(piece) }
-            try write(items.writer.bytes)
-            writer.skipElements()
-        }
-    }
-
-    private func writeInspectJSON(
-        leading: [(String, OrderedJSON)], to write: ([UInt8]) throws -> Void,
-        items writeItems: (inout JSONWriter) throws -> Void
-    ) rethrows {
-        var writer = JSONWriter()
-        writer.beginObject()
-        for (name, value) in leading {
-            writer.name(escaping: name)
-            value.writeJSON(to: &writer)
-        }
-        writer.members(facts)
-        writer.name("items")
-        writer.beginArray()
-        try writeItems(&writer)
-        writer.endArray()
-        writer.members(["diagnostics": diagnostics])
-        writer.endObject()
-        writer.breakLine()
-        try write(writer.drain())
+        for piece in inspected.pieces { try write(piece) }
+        var end = Array("\(inspected.isEmpty ? "" : "\n  ")],\n  \"diagnostics\": ".utf8)
+        diagnostics.write(to: &end, level: 1)
+        try write(end + "\n}\n".utf8)
     }
 
     /// The members before the items.
@@ -77,22 +56,21 @@ package extension Feed {
 /// stored until the end; it takes less memory than the items.
 package struct InspectedItems {
     /// The size of a piece in bytes: large enough for few writes, small enough that a growing text is not copied often.
-    fileprivate static let pieceSize = 256 << 10
+    private static let pieceSize = 256 << 10
 
-    fileprivate private(set) var pieces: [[UInt8]] = []
-    /// The writer of the current piece, at the nesting level of the feed's list of items.
-    fileprivate private(set) var writer = JSONWriter(level: 2)
+    fileprivate var pieces: [[UInt8]] = []
     fileprivate private(set) var isEmpty = true
 
     package init() {}
 
     /// Encodes and appends an item.
     package mutating func append(_ item: Item) {
+        if pieces.last?.count ?? .max >= Self.pieceSize {
+            pieces.append([])
+            if !isEmpty { pieces[pieces.count - 1].reserveCapacity(Self.pieceSize + Self.pieceSize / 8) }
+        }
+        pieces[pieces.count - 1] += (isEmpty ? "\n    " : ",\n    ").utf8
         isEmpty = false
-        writer.element()
-        item.writeJSON(to: &writer)
-        guard writer.bytes.count >= Self.pieceSize else { return }
-        pieces.append(writer.drain())
-        writer.reserve(Self.pieceSize + Self.pieceSize / 8)
+        item.write(to: &pieces[pieces.count - 1], level: 2)
     }
 }

@@ -110,8 +110,3 @@ package struct AlternateEnclosure: Sendable, Equatable, JSONObject {
         ]
     }
 }
-
-extension Feed {
-    /// Returns the people of an item, or those of the show if the item lists none.
-    package func persons(of item: Item) -> [Person] { item.persons.isEmpty ? persons : item.persons }
-}

@@ -38,10 +38,6 @@ package extension Feed {
 package extension Item {
     /// The details of the episode; `nil` if the item has none of them, or only a season number.
     var details: EpisodeDetails? {
-        guard
-            seasonName != nil || episodeDisplay != nil || !persons.isEmpty || !soundbites.isEmpty || !tags.isEmpty
-                || isBlocked
-        else { return nil }
         var details = EpisodeDetails(
             seasonName: seasonName, episodeDisplay: episodeDisplay, persons: persons, soundbites: soundbites,
             locations: tags.locations, license: tags.license,

@@ -4,14 +4,14 @@ internal import Platform
 struct OutlineList {
     private(set) var subscriptions: [OPML.Subscription] = []
     /// The diagnostics of subscriptions without a usable URL.
-    private(set) var unusable: [Diagnostic] = []
+    var unusable: [Diagnostic] = []
     /// The indices of the subscriptions by URL.
     private var indices: [String: Int] = [:]
     /// The open folders, outermost first, with the depth of each folder's element.
-    private var folders: [(depth: Int, name: String)] = []
+    var folders: [(depth: Int, name: String)] = []
 
     /// The maximum nesting depth of folders, and the maximum number of folders of one feed.
-    private static let maxFolders = 32
+    static let maxFolders = 32
 
     /// Adds a subscription with the open folders. If the list already contains a subscription with the same URL, only
     /// adds the folders to that one.
@@ -27,15 +27,6 @@ struct OutlineList {
             if !subscriptions[index].folders.contains(name) { subscriptions[index].folders.append(name) }
         }
     }
-
-    /// Closes the folders that cannot contain an element of this depth.
-    mutating func leaveFolders(to depth: Int) { folders.removeAll { $0.depth >= depth } }
-
-    mutating func enterFolder(_ name: String, depth: Int) {
-        if folders.count < Self.maxFolders { folders.append((depth, name)) }
-    }
-
-    mutating func addUnusable(_ diagnostic: Diagnostic) { unusable.append(diagnostic) }
 }
 
 extension FeedReader {
@@ -43,7 +34,9 @@ extension FeedReader {
     mutating func startOutline(_ attributes: FeedAttributes) {
         guard stack.kind == .subscriptions else { return }
         let line = diagnosticLog.lines.current()
-        outlines.leaveFolders(to: stack.count)
+        // An element of this depth ends the folders that cannot contain it.
+        let depth = stack.count
+        outlines.folders.removeAll { $0.depth >= depth }
         let type = attributes.value("type").flatMap { FeedValues.string($0)?.lowercased() }
         let isFeed = type == "rss" || type == "atom"
         let written = attributes.value("xmlUrl")
@@ -54,8 +47,8 @@ extension FeedReader {
         guard let reference = candidates.compactMap({ $0.flatMap(FeedValues.string) }).first else {
             if isFeed || written != nil {
                 skipUnusable("\(Self.name(title)) has no address and is ignored", line)
-            } else if let title {
-                outlines.enterFolder(title, depth: stack.count)
+            } else if let title, outlines.folders.count < OutlineList.maxFolders {
+                outlines.folders.append((depth, title))
             }
             return
         }
@@ -83,8 +76,9 @@ extension FeedReader {
     /// Reports a subscription without a usable URL.
     private mutating func skipUnusable(_ message: String, _ line: Int) {
         diagnose(message, line: line)
-        guard outlines.unusable.count < limits.items else { return }
-        outlines.addUnusable(Diagnostic(line: line, message: message))
+        if outlines.unusable.count < limits.items {
+            outlines.unusable.append(Diagnostic(line: line, message: message))
+        }
     }
 
     /// Returns the attribute `title`, or else `text`, in which gPodder writes the description.

@@ -98,11 +98,6 @@ extension OPML {
         output.write("  </body>\n</opml>\n")
         return output.bytes
     }
-
-    /// Returns the list as a document.
-    package func document(created: PublicationDate? = nil) -> [UInt8] {
-        Self.document(title: title, created: created, subscriptions: subscriptions)
-    }
 }
 
 extension XMLText {

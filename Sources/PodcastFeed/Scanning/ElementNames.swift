@@ -24,7 +24,7 @@ struct ElementNames {
     /// The prefixes used without a declaration, at most `unboundLimit`.
     private var unbound: Set<String> = []
     /// The unbound prefix that has not been reported yet.
-    private var newlyUnbound: String?
+    var newlyUnbound: String?
 
     /// Number of slots, a power of two for masking; feeds use some sixty names.
     private static let size = 512
@@ -88,11 +88,10 @@ struct ElementNames {
     mutating func bindRoot(_ qualified: FeedBytes) -> Int {
         let prefix = Self.prefix(of: qualified)
         let local = String(decoding: Self.local(of: qualified).prefix(20), as: UTF8.self).lowercased()
-        switch (local, namespace(ofPrefix: prefix)) {
-        case ("feed", .atom), ("rss", .core), ("feed", .core), ("opml", .core), ("channel", .core): return 0
-        case ("rss", _), ("feed", _), ("opml", _), ("channel", _): return bind(Array(prefix), .core)
-        default: return 0
-        }
+        let namespace = namespace(ofPrefix: prefix)
+        let isRoot = ["rss", "feed", "opml", "channel"].contains(local)
+        if !isRoot || namespace == .core || (local == "feed" && namespace == .atom) { return 0 }
+        return bind(Array(prefix), .core)
     }
 
     private mutating func bind(_ prefix: [UInt8], _ namespace: FeedNamespace) -> Int {
@@ -112,13 +111,6 @@ struct ElementNames {
     /// Removes the most recent bindings when their element is closed.
     mutating func drop(_ count: Int) {
         if count > 0 { bindings.removeLast(min(count, bindings.count)) }
-    }
-
-    /// Returns the unbound prefix that has not been reported yet, and marks it as reported.
-    mutating func nextUnbound() -> String? {
-        guard newlyUnbound != nil else { return nil }
-        defer { newlyUnbound = nil }
-        return newlyUnbound
     }
 
     static func prefix(of qualified: FeedBytes) -> FeedBytes {

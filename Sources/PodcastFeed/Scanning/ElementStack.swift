@@ -18,7 +18,7 @@ struct ElementStack {
     /// The document's base URL and those of the open elements with `xml:base`; the last is in force.
     private var bases: [String]
     /// The local name of the root element; `nil` before it.
-    private(set) var root: String?
+    var root: String?
     private(set) var isRootClosed = false
     /// The type of the root element.
     private(set) var kind = Kind.other
@@ -59,6 +59,4 @@ struct ElementStack {
         if elements.isEmpty { isRootClosed = true }
         return element
     }
-
-    mutating func setRoot(_ name: FeedBytes) { root = String(decoding: name, as: UTF8.self) }
 }

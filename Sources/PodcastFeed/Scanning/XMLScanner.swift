@@ -23,7 +23,7 @@ struct XMLScanner: ~Copyable {
         case declaration(DocumentType)
     }
 
-    private var reader: FeedReader
+    var reader: FeedReader
     /// The bytes that have arrived and have not been scanned yet.
     private var buffer = ByteBuffer(capacity: 1 << 17)
     /// Whether the last byte that arrived was a carriage return. A line feed that follows belongs to the same line
@@ -31,8 +31,6 @@ struct XMLScanner: ~Copyable {
     private var endsInReturn = false
     private var mode = Mode.content
     private var tag = TagReader()
-    private var hasReportedText = false
-    private var hasReportedDeclaration = false
 
     /// Maximum length of a tag in bytes. The bytes of a longer start tag that have arrived are processed as text.
     static let tagLimit = 256 << 10
@@ -42,8 +40,6 @@ struct XMLScanner: ~Copyable {
         self.reader = reader
         self.reader.diagnosticLog.lines = LineCounter(line: 1 + skippedLines)
     }
-
-    mutating func withReader<Result>(_ body: (inout FeedReader) -> Result) -> Result { body(&reader) }
 
     /// The line of the next byte to be pushed.
     var lineOfNextByte: Int { reader.diagnosticLog.lines.line + buffer.contents.count { $0 == UInt8(ascii: "\n") } }
@@ -66,8 +62,8 @@ struct XMLScanner: ~Copyable {
         }
     }
 
-    /// Scans the remaining bytes. Nothing may be pushed afterwards.
-    mutating func finish() {
+    /// Scans the remaining bytes, and returns the reader after the end of the document.
+    consuming func finish() -> FeedReader {
         scan(isLast: true)
         switch mode {
         case .content: break
@@ -75,6 +71,8 @@ struct XMLScanner: ~Copyable {
         case .comment: reader.diagnose("a comment has no end")
         case .instruction, .declaration: reader.diagnose("a declaration has no end")
         }
+        reader.finish()
+        return reader
     }
 
     private mutating func scan(isLast: Bool) {
@@ -156,9 +154,7 @@ struct XMLScanner: ~Copyable {
     private mutating func diagnoseText(_ text: FeedBytes) {
         guard !text.allSatisfy(\.isXMLSpace) else { return }
         if reader.root != nil { return reader.diagnoseTail() }
-        guard !hasReportedText else { return }
-        hasReportedText = true
-        reader.diagnose("text before the first element is ignored")
+        reader.diagnosticLog.addOnce("text before the first element is ignored")
     }
 
     /// Scans a CDATA section, up to its end or the end of the bytes.
@@ -188,11 +184,10 @@ struct XMLScanner: ~Copyable {
         switch position[1] {
         case UInt8(ascii: "/"): return endTag(from: position, to: end, isLast: isLast)
         case UInt8(ascii: "?"):
-            if reader.root != nil, !hasReportedDeclaration {
+            if reader.root != nil {
                 if !isLast, position.isPrefix(of: "<?xml ", before: end) { return nil }
                 if position.begins(with: "<?xml ", before: end) {
-                    hasReportedDeclaration = true
-                    reader.diagnose("an XML declaration is not at the start of the document")
+                    reader.diagnosticLog.addOnce("an XML declaration is not at the start of the document")
                 }
             }
             mode = .instruction(inDeclaration: false)

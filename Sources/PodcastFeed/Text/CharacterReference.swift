@@ -66,17 +66,13 @@ struct CharacterReference {
         switch kind {
         case .plain, .incomplete: nil
         case .ampersand: "an “&” is not escaped as “&amp;”"
-        case .html: "the entity “\(Self.excerpt(source))” is not one of XML's; it is read as in HTML"
-        case .unknown: "the entity “\(Self.excerpt(source))” is not one of XML's; it is left unchanged"
-        case .windows1252: "the reference “\(Self.excerpt(source))” is read as a character of Windows-1252"
+        case .html: "the entity “\(FeedReader.excerpt(source))” is not one of XML's; it is read as in HTML"
+        case .unknown: "the entity “\(FeedReader.excerpt(source))” is not one of XML's; it is left unchanged"
+        case .windows1252: "the reference “\(FeedReader.excerpt(source))” is read as a character of Windows-1252"
         case .surrogates:
-            "the references “\(Self.excerpt(source))” are a surrogate pair; they are read as one character"
-        case .nothing: "the reference “\(Self.excerpt(source))” is not a valid character and is removed"
+            "the references “\(FeedReader.excerpt(source))” are a surrogate pair; they are read as one character"
+        case .nothing: "the reference “\(FeedReader.excerpt(source))” is not a valid character and is removed"
         }
-    }
-
-    private static func excerpt(_ source: FeedBytes) -> Substring {
-        String(decoding: source.prefix(160), as: UTF8.self).prefix(42)
     }
 
     // MARK: Names
@@ -101,8 +97,7 @@ struct CharacterReference {
     }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
-        byte.isLetter || byte.isDigit || byte >= 0x80 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
-            || byte == UInt8(ascii: ".") || byte == UInt8(ascii: ":")
+        byte.isLetter || byte.isDigit || byte >= 0x80 || "_-.:".utf8.contains(byte)
     }
 
     /// Returns the character of one of XML's five names.
@@ -155,19 +150,15 @@ struct CharacterReference {
         if isHexadecimal { end += 1 }
         let start = end
         var value: UInt32 = 0
-        while end < bytes.count, let digit = digit(bytes[end], isHexadecimal) {
-            value = min(value * (isHexadecimal ? 16 : 10) + digit, 0x11_0000)
+        while end < bytes.count, isHexadecimal || bytes[end].isDigit,
+            let digit = Character(Unicode.Scalar(bytes[end])).hexDigitValue
+        {
+            value = min(value * (isHexadecimal ? 16 : 10) + UInt32(digit), 0x11_0000)
             end += 1
         }
         guard end < bytes.count || isFinal || end > longestName else { return (0, 0) }
         guard end > start else { return nil }
         return (value, end < bytes.count && bytes[end] == UInt8(ascii: ";") ? end + 1 : end)
-    }
-
-    private static func digit(_ byte: UInt8, _ isHexadecimal: Bool) -> UInt32? {
-        if byte.isDigit { return UInt32(byte - UInt8(ascii: "0")) }
-        guard isHexadecimal, byte | 0x20 >= UInt8(ascii: "a"), byte | 0x20 <= UInt8(ascii: "f") else { return nil }
-        return UInt32((byte | 0x20) - UInt8(ascii: "a")) + 10
     }
 }
 

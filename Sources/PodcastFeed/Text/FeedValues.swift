@@ -4,64 +4,39 @@ internal import Foundation
 enum FeedValues {
     /// Parses a duration or a time to seconds: `H:M:S`, `M:S`, seconds, decimals, `PT1H2M3S` or `1h 2m`.
     static func seconds(_ text: some Collection<UInt8>) -> Double? {
+        if text.contains(where: { $0.isLetter || $0 == UInt8(ascii: " ") }) { return unitSeconds(Array(text)) }
         var total = 0.0
-        var number = Decimal()
-        var hasDigits = false
-        var colons = 0
-        for byte in text {
-            if byte == UInt8(ascii: ":") {
-                guard colons < 2, let value = number.isEmpty ? 0 : number.value else { return nil }
-                total = (total + value) * 60
-                number = Decimal()
-                colons += 1
-            } else if byte.isLetter || byte == UInt8(ascii: " ") {
-                return colons == 0 ? unitSeconds(Array(text)) : nil
-            } else {
-                guard number.append(byte) else { return nil }
-                hasDigits = true
-            }
+        var rest = text[...]
+        for _ in 0..<3 {
+            let part = rest.prefix { $0 != UInt8(ascii: ":") }
+            guard let value = part.isEmpty ? 0 : number(part) else { return nil }
+            total = total * 60 + value
+            rest = rest[part.endIndex...]
+            // 1e9 seconds are thirty years; a larger number is not a duration.
+            if rest.isEmpty { return total <= 1e9 && text.contains(where: { $0 != UInt8(ascii: ":") }) ? total : nil }
+            rest = rest.dropFirst()
         }
-        guard hasDigits, let value = number.isEmpty ? 0 : number.value else { return nil }
-        total += value
-        // 1e9 seconds are thirty years; a larger number is not a duration.
-        return total <= 1e9 ? total : nil
+        return nil
     }
+
+    /// The seconds of each unit, by its first letter.
+    private static let units: [UInt8: Double] = [
+        UInt8(ascii: "h"): 3600, UInt8(ascii: "m"): 60, UInt8(ascii: "s"): 1,
+    ]
 
     /// Parses `PT1H2M3S` (ISO 8601) and `1h 2m 3s`, `45 min`.
     private static func unitSeconds(_ bytes: [UInt8]) -> Double? {
+        var rest = bytes[...]
+        if rest.starts(with: "PT".utf8) { rest = rest.dropFirst(2) }
         var total = 0.0
-        var number = Decimal()
-        var isFirst = true
-        var index = 0
-        while index < bytes.count {
-            let byte = bytes[index]
-            guard byte.isLetter else {
-                index += 1
-                if byte == UInt8(ascii: " ") || byte == UInt8(ascii: ",") { continue }
-                guard number.append(byte) else { return nil }
-                continue
-            }
-            let unit = bytes[index...].prefix(while: \.isLetter)
-            index = unit.endIndex
-            if number.isEmpty {
-                guard isFirst, unit.elementsEqual("PT".utf8) else { return nil }
-            } else {
-                guard let value = number.value, let factor = factor(ofUnit: unit) else { return nil }
-                total += value * factor
-                number = Decimal()
-            }
-            isFirst = false
+        while !rest.isEmpty {
+            let digits = rest.prefix { !$0.isLetter && $0 != UInt8(ascii: " ") }
+            let unit = rest[digits.endIndex...].drop { $0 == UInt8(ascii: " ") }.prefix(while: \.isLetter)
+            guard let value = number(digits), let factor = units[(unit.first ?? 0) | 0x20] else { return nil }
+            total += value * factor
+            rest = rest[unit.endIndex...].drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
         }
-        return number.isEmpty && total <= 1e9 ? total : nil
-    }
-
-    private static func factor(ofUnit unit: ArraySlice<UInt8>) -> Double? {
-        switch (unit.first ?? 0) | 0x20 {
-        case UInt8(ascii: "h"): 3600
-        case UInt8(ascii: "m"): 60
-        case UInt8(ascii: "s"): 1
-        default: nil
-        }
+        return total <= 1e9 ? total : nil
     }
 
     /// The valid file sizes in bytes: up to 16 TiB, the largest file of ext4.
@@ -76,11 +51,6 @@ enum FeedValues {
             value = value * 10 + Int64(byte - UInt8(ascii: "0"))
         }
         return lengths.contains(value) ? value : nil
-    }
-
-    /// Returns a number as a file size, without its fraction; `nil` outside `lengths`.
-    static func length(_ number: Double) -> Int64? {
-        number >= Double(lengths.lowerBound) && number <= Double(lengths.upperBound) ? Int64(number) : nil
     }
 
     /// Parses `yes`, `true`, `explicit` and `1` as `true`, and `no`, `false`, `clean` and `0` as `false`, ignoring
@@ -101,40 +71,13 @@ enum FeedValues {
 
     /// Parses a number that is not negative and may have a fraction, such as that of an episode.
     static func decimalNumber(_ text: some Collection<UInt8>) -> Double? {
-        var number = Decimal()
-        for byte in text where !number.append(byte) { return nil }
-        guard let value = number.value, value <= 1e9 else { return nil }
-        return value
+        number(text).flatMap { $0 <= 1e9 ? $0 : nil }
     }
 
-    /// A parser of digits with at most one decimal point. It replaces `Double.init`, which also accepts `inf`, `nan`
-    /// and hexadecimal numbers.
-    private struct Decimal {
-        private var digits: Int64 = 0
-        private var count = 0
-        private var scale = 1.0
-        private var hasPoint = false
-
-        var isEmpty: Bool { count == 0 && !hasPoint }
-        /// The number; `nil` without digits.
-        var value: Double? { count == 0 ? nil : Double(digits) / scale }
-
-        /// Appends a byte.
-        ///
-        /// - Returns: Whether the byte is valid here. A `Double` represents at most fifteen digits exactly; further
-        ///   digits are ignored after the point and invalid before it.
-        mutating func append(_ byte: UInt8) -> Bool {
-            if byte == UInt8(ascii: "."), !hasPoint {
-                hasPoint = true
-                return true
-            }
-            guard byte.isDigit else { return false }
-            if count >= 15 { return hasPoint }
-            digits = digits * 10 + Int64(byte - UInt8(ascii: "0"))
-            count += 1
-            if hasPoint { scale *= 10 }
-            return true
-        }
+    /// Parses digits with at most one decimal point. `Double.init` also accepts `inf`, `nan` and hexadecimal numbers.
+    private static func number(_ text: some Collection<UInt8>) -> Double? {
+        guard text.count <= 40, text.allSatisfy({ $0.isDigit || $0 == UInt8(ascii: ".") }) else { return nil }
+        return Double(String(decoding: text, as: UTF8.self))
     }
 
     /// Returns the text without white space around it; `nil` if nothing is left.

@@ -4,37 +4,21 @@ enum PlainLine {
     /// unknown tags stay.
     static func withoutTags(_ line: String) -> String? {
         guard line.utf8.contains(UInt8(ascii: "<")) else { return line }
-        let bytes = Array(line.utf8)
-        // After the last `>`, no tag can end. If each `<` there started a search for `>`, the time would be quadratic.
-        let lastEnd = bytes.lastIndex(of: UInt8(ascii: ">")) ?? 0
         var output: [UInt8] = []
-        var index = 0
-        while index < bytes.count {
-            if bytes[index] == UInt8(ascii: "<"), index < lastEnd, let (end, name) = tag(in: bytes, at: index) {
+        for token in HTMLTokens(line.utf8) {
+            switch token {
+            case .text(let text): output += text
+            case .tag(let name, let source):
+                let element = name.hasPrefix("/") ? String(name.dropFirst()) : name
                 // A block or line break separates words; an inline element may be inside a word.
-                if blocks.contains(name), let last = output.last, last != 0x20 { output.append(0x20) }
-                index = end
-            } else {
-                output.append(bytes[index])
-                index += 1
+                if blocks.contains(element) {
+                    output.append(0x20)
+                } else if !inlines.contains(element) {
+                    output += source
+                }
             }
         }
         return FeedValues.line(output, replacingReferences: false)
-    }
-
-    /// Returns the index after the tag that starts at `start`, and its name in lower case; `nil` if no known tag starts
-    /// there.
-    private static func tag(in bytes: [UInt8], at start: Int) -> (end: Int, name: String)? {
-        var index = start + 1
-        if index < bytes.count, bytes[index] == UInt8(ascii: "/") { index += 1 }
-        let nameStart = index
-        while index < bytes.count, bytes[index].isLetter || bytes[index].isDigit, index - nameStart < 12 { index += 1 }
-        let name = String(decoding: bytes[nameStart..<index], as: UTF8.self).lowercased()
-        guard index < bytes.count, inlines.contains(name) || blocks.contains(name),
-            bytes[index] == UInt8(ascii: ">") || bytes[index] == UInt8(ascii: "/") || bytes[index].isXMLSpace,
-            let end = bytes[index...].firstIndex(of: UInt8(ascii: ">"))
-        else { return nil }
-        return (end + 1, name)
     }
 
     private static let inlines: Set<String> = [

@@ -71,22 +71,19 @@ package enum URLReference {
 
     /// Whether `cleaned` would change nothing.
     private static func isClean(_ bytes: FeedBytes) -> Bool {
-        guard let base = bytes.baseAddress else { return true }
         var index = 0
-        while index < bytes.count {
-            if index + ByteWord.size <= bytes.count {
-                let word = ByteWord(at: base + index)
-                if word.below(0x21) | word.equal(UInt8(ascii: "&")) | word.equal(0x7F) == 0 {
-                    index += ByteWord.size
-                    continue
-                }
+        while true {
+            index = bytes.firstIndex(from: index) {
+                $0.below(0x21) | $0.equal(UInt8(ascii: "&")) | $0.equal(0x7F)
+            } byte: {
+                $0 <= 0x20 || $0 == UInt8(ascii: "&") || $0 == 0x7F
             }
-            let byte = bytes[index]
+            guard index < bytes.count else { return true }
+            guard bytes[index...].starts(with: "&".utf8), !bytes[index...].starts(with: "&amp;".utf8) else {
+                return false
+            }
             index += 1
-            if byte <= 0x20 || byte == 0x7F { return false }
-            if byte == UInt8(ascii: "&"), bytes[index...].starts(with: "amp;".utf8) { return false }
         }
-        return true
     }
 
     /// An absolute URL, split for reference resolution.
@@ -137,14 +134,9 @@ package enum URLReference {
             }
             guard all.contains(where: { $0 == "." || $0 == ".." }) else { return path }
             for (index, segment) in all.enumerated() {
-                let isLast = index == all.count - 1
-                switch segment {
-                case ".": if isLast { segments.append("") }
-                case "..":
-                    if segments.count > 1 { segments.removeLast() }
-                    if isLast { segments.append("") }
-                default: segments.append(segment)
-                }
+                if segment == "..", segments.count > 1 { segments.removeLast() }
+                let isDots = segment == "." || segment == ".."
+                if !isDots { segments.append(segment) } else if index == all.count - 1 { segments.append("") }
             }
             return segments.joined(separator: "/")
         }

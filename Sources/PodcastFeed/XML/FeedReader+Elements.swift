@@ -8,7 +8,9 @@ extension FeedReader {
         guard show.itemCount < limits.items else {
             return stop("there are more than \(limits.items) items; the rest is ignored")
         }
-        current.begin(line: diagnosticLog.lines.current())
+        current = ItemState()
+        current.item.line = diagnosticLog.lines.current()
+        current.isOpen = true
         if show.feed.format == .rss1, let about = tag.value("rdf:about") {
             set(.guid, 1, UTF8Cleaner.prefix(about, limits.line))
         }
@@ -17,8 +19,8 @@ extension FeedReader {
     mutating func startLiveItem(_ tag: FeedAttributes) {
         startItem(tag)
         guard isInItem else { return }
-        current.live = ItemState.Broadcast(
-            status: keyword(tag.value("status")), start: tag.date("start"), end: tag.date("end"))
+        current.live = LiveItem(
+            status: keyword(tag.value("status")), start: tag.date("start"), end: tag.date("end"), item: Item())
     }
 
     /// Finishes the open item: orders its enclosures, and passes it to `onItem`, or adds it to the feed if there is no
@@ -40,10 +42,10 @@ extension FeedReader {
                 problem.map { "an address that \($0)" } ?? String((other.type ?? "a file without a type").prefix(60))
             diagnose("an item has no audio or video, only \(what); it is ignored", line: current.item.line)
         }
-        if let live = current.live {
+        if var live = current.live {
             guard show.feed.liveItems.count < limits.entries else { return }
-            show.feed.liveItems.append(
-                LiveItem(status: live.status, start: live.start, end: live.end, item: current.moveItem()))
+            live.item = current.moveItem()
+            show.feed.liveItems.append(live)
         } else {
             show.itemCount += 1
             if current.item.enclosures.isEmpty { show.feed.unplayable += 1 }

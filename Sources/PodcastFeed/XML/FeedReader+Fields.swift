@@ -25,7 +25,9 @@ extension FeedReader {
             current.guidIsLink = current.guidIsLink && rank == 0
             return true
         case .published: return Self.set(&current.item.published, date(text.trimmed))
-        case .duration: return Self.set(&current.item.duration, duration(text.trimmed))
+        case .duration:
+            let seconds = number("duration", text.trimmed, "cannot be read") { FeedValues.seconds($0) }
+            return Self.set(&current.item.duration, seconds == 0 ? nil : seconds)
         case .season:
             return Self.set(&current.item.season, number("season", text.trimmed) { FeedValues.wholeNumber($0) })
         case .episode:
@@ -67,19 +69,12 @@ extension FeedReader {
         return date
     }
 
-    private mutating func duration(_ text: FeedBytes) -> Double? {
-        if text.isEmpty { return nil }
-        let seconds = FeedValues.seconds(text)
-        if seconds == nil { diagnose("the duration “\(Self.excerpt(text))” cannot be read") }
-        return seconds == 0 ? nil : seconds
-    }
-
     private mutating func number<Number>(
-        _ name: String, _ text: FeedBytes, _ parse: (FeedBytes) -> Number?
+        _ name: String, _ text: FeedBytes, _ problem: String = "is not a number", _ parse: (FeedBytes) -> Number?
     ) -> Number? {
         if text.isEmpty { return nil }
         let number = parse(text)
-        if number == nil { diagnose("the \(name) “\(Self.excerpt(text))” is not a number") }
+        if number == nil { diagnose("the \(name) “\(Self.excerpt(text))” \(problem)") }
         return number
     }
 
@@ -136,24 +131,17 @@ extension FeedReader {
     /// Returns the best image of a `srcset` (URLs with widths, such as `1500w`, separated by commas), and its width, 0
     /// if it has none: the smallest of at least ``FieldRanks/artWidth``, else the widest.
     static func art(ofSet set: FeedBytes) -> (url: FeedBytes, width: Int64)? {
-        var best: (url: FeedBytes, width: Int64)?
-        func fitness(_ width: Int64) -> Int64 { width >= FieldRanks.artWidth ? .max - width : width }
-        var candidate: FeedBytes?
+        var candidates: [(url: FeedBytes, width: Int64)] = []
         for word in set.split(whereSeparator: \.isXMLSpace) {
-            let endsCandidate = word.last == UInt8(ascii: ",")
-            let text = FeedBytes(rebasing: endsCandidate ? word.dropLast() : word)
-            if let url = candidate {
-                let width = text.last == UInt8(ascii: "w") ? FeedValues.length(text.dropLast()) ?? 0 : 0
-                if best.map({ fitness(width) > fitness($0.width) }) ?? true { best = (url, width) }
-                candidate = nil
-            } else if endsCandidate {
-                if best == nil, !text.isEmpty { best = (text, 0) }
-            } else {
-                candidate = text
+            let text = FeedBytes(rebasing: word.last == UInt8(ascii: ",") ? word.dropLast() : word)
+            if text.last == UInt8(ascii: "w"), let width = FeedValues.length(text.dropLast()), !candidates.isEmpty {
+                candidates[candidates.count - 1].width = width
+            } else if !text.isEmpty {
+                candidates.append((text, 0))
             }
         }
-        if let candidate, best == nil { best = (candidate, 0) }
-        return best
+        func fitness(_ width: Int64) -> Int64 { width >= FieldRanks.artWidth ? .max - width : width }
+        return candidates.max { fitness($0.width) < fitness($1.width) }
     }
 }
 

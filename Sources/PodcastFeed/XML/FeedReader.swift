@@ -45,11 +45,11 @@ struct FeedReader: ~Copyable {
         guard !stack.isRootClosed else { return diagnoseTail() }
         var bindings = names.declare(attributes)
         if stack.isEmpty {
-            stack.setRoot(ElementNames.local(of: qualified))
+            stack.root = String(decoding: ElementNames.local(of: qualified), as: UTF8.self)
             bindings += names.bindRoot(qualified)
         }
         let name = names.name(qualified)
-        if let prefix = names.nextUnbound() {
+        if let prefix = names.newlyUnbound.take() {
             diagnose("the prefix “\(prefix)” is not bound to a namespace; it is treated as the usual one")
         }
         if isCollecting {
@@ -88,7 +88,9 @@ struct FeedReader: ~Copyable {
         let element = FeedRules.shared.elements[Int(rule.element)]
         endOfText = element.start(&self, attributes)
         guard endOfText != nil else { return }
-        let isPlain = element.text == .html && Self.isPlain(attributes.type("type"))
+        // Text without a type is HTML, although Atom specifies plain text, since many feeds omit the type of HTML.
+        // Media RSS's `description` has a type, too.
+        let isPlain = element.text == .html && ["text", "text/plain", "plain"].contains(attributes.type("type"))
         text.begin(at: stack.count - 1, element.text, isPlain: isPlain, limits: limits)
     }
 
@@ -114,12 +116,6 @@ struct FeedReader: ~Copyable {
         guard let collected = text.elementIndex else { return }
         let isMarkup = isCDATA || !text.isHTML || stack.count - 1 == collected
         text.append(bytes, isMarkup: isMarkup && !text.isPlain)
-    }
-
-    /// Whether the `type` of Atom's `content`, `summary` and `subtitle`, or of Media RSS's `description`, is plain
-    /// text. Text without a type is HTML, although Atom specifies plain text, since many feeds omit the type of HTML.
-    private static func isPlain(_ type: String?) -> Bool {
-        type.map { ["text", "text/plain", "plain"].contains($0) } ?? false
     }
 
     /// Finishes the document. An item that is still open is omitted, because its title may be incomplete, and an
@@ -154,10 +150,8 @@ struct FeedReader: ~Copyable {
     // MARK: The stack
 
     private static func rule(_ name: FeedName, in scope: FeedScope) -> FeedRule {
-        let rules = FeedRules.shared
-        let row = Int(scope.rawValue) * rules.nameCount
-        let rule = rules.table[row + Int(name.index)]
-        return rule.isIgnored && name.fallback != 0 ? rules.table[row + Int(name.fallback)] : rule
+        let rule = FeedRules.shared.rule(name.index, in: scope)
+        return rule.isIgnored && name.fallback != 0 ? FeedRules.shared.rule(name.fallback, in: scope) : rule
     }
 
     /// Handles an element at the maximum depth.

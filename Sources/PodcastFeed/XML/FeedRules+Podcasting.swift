@@ -1,13 +1,6 @@
 // The elements of Podcasting 2.0 (https://podcasting2.org/podcast-namespace).
 extension FeedRules {
-    mutating func addPodcasting() {
-        addShows()
-        addEpisodes()
-        addBoth()
-        addValues()
-    }
-
-    private mutating func addShows() {
+    mutating func addPodcastingOfShows() {
         addText(Self.shows, .podcast, "guid") { $0.show.feed.guid = $0.show.feed.guid ?? FeedValues.string($1) }
         addText(Self.shows, .podcast, "medium") {
             $0.show.feed.medium = $0.show.feed.medium ?? FeedValues.string($1)?.lowercased()
@@ -71,7 +64,7 @@ extension FeedRules {
         }
     }
 
-    private mutating func addEpisodes() {
+    mutating func addPodcastingOfEpisodes() {
         addElement(Self.episodes, .podcast, "season") { reader, tag in
             reader.current.item.seasonName = reader.current.item.seasonName ?? reader.line(tag.value("name"))
             return reader.ranks.wants(.season, 0) ? FeedElement.setting(.season, 0) : nil
@@ -107,7 +100,7 @@ extension FeedRules {
         addTag([.alternateEnclosure], .podcast, "integrity") { $0.startIntegrity($1) }
     }
 
-    private mutating func addBoth() {
+    mutating func addPodcastingOfBoth() {
         addTag(Self.showsAndEpisodes, .podcast, "remoteitem") { reader, tag in
             guard let item = reader.remoteItem(tag) else { return }
             reader.withTags { $0.remoteItems.add(item, limit: $1) }
@@ -180,9 +173,7 @@ extension FeedRules {
             guard let art = tag.value("srcset").flatMap(FeedReader.art(ofSet:)) else { return }
             reader.setArt(2, art.url, width: art.width)
         }
-    }
 
-    private mutating func addValues() {
         addTag(Self.showsAndEpisodes, .podcast, "value", inside: .value) { $0.startValue($1) }
         addTag([.value, .timeSplit], .podcast, "valuerecipient") { $0.startRecipient($1) }
         addTag([.value], .podcast, "valuetimesplit", inside: .timeSplit) { $0.startTimeSplit($1) }

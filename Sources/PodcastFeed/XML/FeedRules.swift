@@ -111,48 +111,36 @@ struct FeedRule {
 struct FeedRules: Sendable {
     static let shared = FeedRules()
 
-    /// The index of every name that has no rule.
-    private static let unknown: UInt16 = 0
+    private static let scopeCount = FeedScope.allCases.count
 
-    private struct Key: Hashable {
-        var namespace: FeedNamespace
-        var name: String
-    }
-
-    private struct Row {
-        var scopes: [FeedScope]
-        var key: Key
-        var rule: FeedRule
-    }
-
-    private var rows: [Row] = []
-    /// The index of each name in `rows`, from 1.
-    private var indices: [Key: UInt16] = [:]
+    /// The index of each name, from 1.
+    private var indices: [FeedNamespace: [String: UInt16]] = [:]
     private(set) var elements: [FeedElement] = []
-    /// An entry for each scope and name, at `scope * nameCount + index`.
-    private(set) var table: [FeedRule] = []
-    /// The number of indices, including `unknown`.
-    private(set) var nameCount = 1
+    /// An entry for each name and scope, at `index * scopeCount + scope`.
+    private var table: [FeedRule] = Array(repeating: .ignore, count: FeedRules.scopeCount)
 
     private init() {
         addChannels()
         for namespace in [FeedNamespace.atom, .core] { addAtom(namespace) }
         addITunes()
-        addPodcasting()
+        addPodcastingOfShows()
+        addPodcastingOfEpisodes()
+        addPodcastingOfBoth()
         addModules()
         addOPML()
-        table = Array(repeating: .ignore, count: nameCount * FeedScope.allCases.count)
-        for row in rows {
-            let index = Int(indices[row.key] ?? Self.unknown)
-            for scope in row.scopes { table[Int(scope.rawValue) * nameCount + index] = row.rule }
-        }
     }
 
-    /// Returns the index of a name.
+    /// Returns the rule of the name with an index.
+    @inline(__always)
+    func rule(_ index: UInt16, in scope: FeedScope) -> FeedRule {
+        table[Int(index) * Self.scopeCount + Int(scope.rawValue)]
+    }
+
+    /// Returns the index of a name; 0 for one that has no rule.
     ///
     /// - Parameter name: The local name in lower case.
     func index(of name: String, in namespace: FeedNamespace) -> UInt16 {
-        indices[Key(namespace: namespace, name: name)] ?? Self.unknown
+        indices[namespace]?[name] ?? 0
     }
 
     /// Adds a row.
@@ -162,13 +150,12 @@ struct FeedRules: Sendable {
         _ scopes: [FeedScope], _ namespace: FeedNamespace, _ name: String, inside: FeedScope = .nothing,
         as role: FeedRule.Role = .data, _ element: FeedElement?
     ) {
-        let key = Key(namespace: namespace, name: name)
-        if indices[key] == nil {
-            indices[key] = UInt16(nameCount)
-            nameCount += 1
+        let index = indices[namespace]?[name] ?? UInt16(table.count / Self.scopeCount)
+        if indices[namespace, default: [:]].updateValue(index, forKey: name) == nil {
+            table += repeatElement(.ignore, count: Self.scopeCount)
         }
         let rule = FeedRule(role: element == nil ? .none : role, element: UInt8(elements.count), inside: inside)
-        rows.append(Row(scopes: scopes, key: key, rule: rule))
+        for scope in scopes { table[Int(index) * Self.scopeCount + Int(scope.rawValue)] = rule }
         elements.append(element ?? .container)
     }
 

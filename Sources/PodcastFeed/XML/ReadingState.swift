@@ -37,15 +37,12 @@ struct PublishingInterval {
     /// Returns the interval in seconds of a recurrence rule (RFC 5545, section 3.3.10), by its `FREQ` and `INTERVAL`
     /// only; `nil` if it has no known frequency.
     static func seconds(ofRule rule: FeedBytes) -> Int? {
-        var hours: Int?
-        var count = 1
-        for part in String(decoding: rule.prefix(500), as: UTF8.self).uppercased().split(separator: ";") {
-            let halves = part.split(separator: "=", maxSplits: 1)
-            guard halves.count == 2 else { continue }
-            if halves[0] == "FREQ" { hours = self.hours(ofPeriod: halves[1]) ?? hours }
-            if halves[0] == "INTERVAL" { count = min(max(Int(halves[1]) ?? 1, 1), 1000) }
-        }
-        return hours.map { $0 * 3600 * count }
+        let parts = String(decoding: rule.prefix(500), as: UTF8.self).uppercased().split(separator: ";")
+        let values = Dictionary(
+            parts.map { $0.split(separator: "=", maxSplits: 1) }.filter { $0.count == 2 }.map { ($0[0], $0[1]) },
+            uniquingKeysWith: { $1 })
+        let count = min(max(values["INTERVAL"].flatMap { Int($0) } ?? 1, 1), 1000)
+        return values["FREQ"].flatMap(hours).map { $0 * 3600 * count }
     }
 
     /// The longest of the intervals, in seconds; `nil` if there is none.
@@ -74,20 +71,8 @@ struct ItemState {
     var payments = 0
     /// Whether the last `podcast:valueTimeSplit` is the last one in the list: it was not omitted.
     var hasSplit = false
-    /// The attributes of a `podcast:liveItem`; `nil` for an episode.
-    var live: Broadcast?
-
-    struct Broadcast {
-        var status: String?
-        var start: PublicationDate?
-        var end: PublicationDate?
-    }
-
-    mutating func begin(line: Int) {
-        self = ItemState()
-        item.line = line
-        isOpen = true
-    }
+    /// A `podcast:liveItem` with its attributes only; `nil` for an episode.
+    var live: LiveItem?
 
     /// Returns the item by moving it, since a copy would retain each of its strings.
     mutating func moveItem() -> Item {

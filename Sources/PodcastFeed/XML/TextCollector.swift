@@ -21,12 +21,7 @@ struct TextCollector: ~Copyable {
         self.elementIndex = elementIndex
         self.kind = kind
         self.isPlain = isPlain
-        limit =
-            switch kind {
-            case .line: limits.line
-            case .html: limits.text
-            case .url: limits.url
-            }
+        limit = limits.size(of: kind)
         isCut = false
         buffer.removeAll(keeping: Self.capacity)
     }
@@ -90,4 +85,15 @@ struct TextCollector: ~Copyable {
     private static let voidElements: Set<String> = [
         "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
     ]
+}
+
+extension FeedLimits {
+    /// Returns the maximum size in bytes of a text.
+    func size(of kind: FeedElement.Text) -> Int {
+        switch kind {
+        case .line: line
+        case .html: text
+        case .url: url
+        }
+    }
 }

@@ -41,7 +41,7 @@ final class Assets: ServicePart {
     /// Maximum sizes of artwork and of text in bytes. Show artwork is typically a few hundred kilobytes, the transcript
     /// of a long episode one megabyte.
     private static let largestArt = 10 << 20
-    private static let largestText = 50 << 20
+    private static let largestText = 16 << 20
     /// Timeouts of a fetch; a reader is waiting.
     private static let assetTimeout = Duration.seconds(60)
     private static let streamTimeout = Duration.seconds(30)
@@ -268,8 +268,8 @@ final class Assets: ServicePart {
         var head: ResponseHead?
         var beginning: [UInt8] = []
         var size: Int64 = 0
-        // Transcripts of other formats are converted to WebVTT as they arrive.
-        var converter: TranscriptConverter?
+        // A transcript is converted to WebVTT when it is complete.
+        var transcript: [UInt8] = []
         func append(_ bytes: [UInt8]) {
             size += Int64(bytes.count)
             file.append(bytes)
@@ -281,11 +281,10 @@ final class Assets: ServicePart {
                     throw TransferError(.unusable, "the answer is larger than \(request.limit) bytes")
                 }
                 head = found
-                if kind == .vtt { converter = TranscriptConverter(contentType: found["content-type"]) }
             case .bytes(let bytes):
                 guard head?.status == 200 else { continue }
                 beginning += bytes.prefix(max(0, 512 - beginning.count))
-                append(converter?.append(bytes) ?? bytes)
+                if kind == .vtt { transcript += bytes } else { append(bytes) }
             }
         }
         guard let head else { throw TransferError(.failed, "no answer") }
@@ -302,10 +301,10 @@ final class Assets: ServicePart {
             throw TransferError(.unusable, "the server sent something else (\(head["content-type"] ?? "of no type"))")
         }
         if kind == .vtt {
-            guard let rest = converter?.finish() else {
+            guard let text = TranscriptConverter.webVTT(transcript, contentType: head["content-type"]) else {
                 throw TransferError(.unusable, "the transcript contains no text with times")
             }
-            append(rest)
+            append(text)
         }
         record.size = size
         let replaced = store.record(name)?.size ?? 0

@@ -17,21 +17,14 @@ struct TranscriptConverterTests {
         try [UInt8](Data(contentsOf: folder.appendingPathComponent(name)))
     }
 
-    private func converted(_ bytes: [UInt8], pieces size: Int = .max) -> String? {
-        var converter = TranscriptConverter()
-        var output: [UInt8] = []
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            output += converter.append(Array(rest.prefix(size)))
-            rest = rest.dropFirst(size)
-        }
-        return converter.finish().map { String(decoding: output + $0, as: UTF8.self) }
+    private func converted(_ bytes: [UInt8]) -> String? {
+        TranscriptConverter.webVTT(bytes).map { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test(arguments: try transcripts) func transcriptIsConvertedToItsPair(name: String) throws {
         let bytes = try Self.bytes(name)
         let expected = String(decoding: try Self.bytes("\(name.prefix { $0 != "." }).vtt"), as: UTF8.self)
-        for size in [.max, 1, 7, 300] { #expect(converted(bytes, pieces: size) == expected, "pieces of \(size)") }
+        #expect(converted(bytes) == expected)
     }
 
     @Test func theFixturesAreThere() throws { #expect(try Self.transcripts.count == 4) }
@@ -43,10 +36,7 @@ struct TranscriptConverterTests {
     func textAfterAHiddenPartIsRead(_ part: String) {
         let expected = converted(Array("<p><time>0:01</time><p>one</p><p>two</p>".utf8))
         #expect(expected?.contains("two") == true)
-        for size in [.max, 1, 7] {
-            let page = "<p><time>0:01</time><p>one</p>\(part)<p>two</p>"
-            #expect(converted(Array(page.utf8), pieces: size) == expected, "pieces of \(size)")
-        }
+        #expect(converted(Array("<p><time>0:01</time><p>one</p>\(part)<p>two</p>".utf8)) == expected)
     }
 
     @Test func webVTTIsUnchanged() {
@@ -54,7 +44,7 @@ struct TranscriptConverterTests {
             ("WEBVTT\n\n00:01.000 --> 00:02.000\nx", "WEBVTT\n\n00:01.000 --> 00:02.000\nx"),
             ("\u{FEFF}WEBVTT - title\n", "WEBVTT - title\n"),
         ] {
-            #expect(converted(Array(text.utf8), pieces: 3) == expected)
+            #expect(converted(Array(text.utf8)) == expected)
         }
     }
 
@@ -69,28 +59,9 @@ struct TranscriptConverterTests {
         for _ in 1...200 {
             var altered = bytes
             for _ in 1...5 { altered[.random(in: 0..<bytes.count, using: &dice)] = .random(in: 0...255, using: &dice) }
-            let text = converted(altered, pieces: .random(in: 1...64, using: &dice))
+            let text = converted(altered)
             #expect(text?.hasPrefix("WEBVTT\n\n") ?? true)
         }
-    }
-
-    /// For a transcript that is hours long, the output keeps up with the input, because the converter retains at most
-    /// two cues.
-    @Test(arguments: [
-        "1\n00:00:01,000 --> 00:00:02,500\nSaid in one second and a half, and repeated for hours.\n\n",
-        "{\"startTime\":1,\"endTime\":2.5,\"speaker\":\"Ann\",\"body\":\"Said in one second and a half.\"},\n",
-        "<cite>Ann:</cite><time>0:01</time><p>Said in one second and a half, and repeated for hours.</p>\n",
-    ]) func cuesAreWrittenAsTheyArrive(cue: String) {
-        let piece = Array(String(repeating: cue, count: (16 << 10) / cue.utf8.count).utf8)
-        var converter = TranscriptConverter()
-        // The encoding is determined from the first 32 KiB.
-        for _ in 1...3 { _ = converter.append(piece) }
-        for _ in 1...8 {
-            let output = converter.append(piece)
-            #expect(output.count > piece.count / 4 && output.count < piece.count * 2)
-        }
-        let rest = converter.finish()
-        #expect((20...200).contains(rest?.count ?? 0))
     }
 
     /// A cue with a text of 500,000 bytes, and a cue of 100,000 lines, are cut at about 64 KiB
@@ -99,15 +70,15 @@ struct TranscriptConverterTests {
         let long = String(repeating: "word ", count: 100_000)
         let json = try #require(
             converted(
-                Array("{\"segments\":[{\"startTime\":1,\"endTime\":2,\"body\":\"\(long)\"}]}".utf8), pieces: 4_096))
+                Array("{\"segments\":[{\"startTime\":1,\"endTime\":2,\"body\":\"\(long)\"}]}".utf8)))
         #expect(json.utf8.count < 70 << 10)
-        let html = try #require(converted(Array("<time>0:01</time><p>\(long)</p>".utf8), pieces: 4_096))
+        let html = try #require(converted(Array("<time>0:01</time><p>\(long)</p>".utf8)))
         #expect(html.utf8.count < 70 << 10)
         let lines = String(repeating: "word\n", count: 100_000)
-        let subRip = try #require(converted(Array("1\n00:00:01,000 --> 00:00:02,000\n\(lines)".utf8), pieces: 4_096))
+        let subRip = try #require(converted(Array("1\n00:00:01,000 --> 00:00:02,000\n\(lines)".utf8)))
         #expect(subRip.utf8.count < 70 << 10)
         let nested = String(repeating: "{\"a\":[", count: 100_000)
-        #expect(converted(Array(nested.utf8), pieces: 4_096) == nil)
+        #expect(converted(Array(nested.utf8)) == nil)
     }
 
     @Test func aDelimiterBeforeACombiningCharacterIsEscaped() {
@@ -123,7 +94,7 @@ struct TranscriptConverterTests {
     func marksWithoutAnEndTakeLinearTime(mark: String, result: String) {
         let count = (64 << 10) / mark.utf8.count
         let head = "00:00:01,000 --> 00:00:02,000\n"
-        let text = converted(Array("1\n\(head)\(String(repeating: mark, count: count))\n".utf8), pieces: 4_096)
+        let text = converted(Array("1\n\(head)\(String(repeating: mark, count: count))\n".utf8))
         let lines = text?.split(separator: "\n") ?? []
         #expect(lines.count == 3)
         #expect(lines.last.map { String($0) } == String(repeating: result, count: count))
@@ -138,12 +109,11 @@ struct TranscriptConverterTests {
             (.utf16BigEndian, []), (.utf16BigEndian, [0xFE, 0xFF]), (.utf8, [0xEF, 0xBB, 0xBF]),
         ] as [(String.Encoding, [UInt8])] {
             let bytes = try mark + Array(#require(text.data(using: encoding)))
-            for size in [.max, 1, 7] { #expect(converted(bytes, pieces: size) == expected, "\(encoding) \(mark)") }
+            #expect(converted(bytes) == expected, "\(encoding) \(mark)")
         }
-        var labelled = TranscriptConverter(contentType: "application/x-subrip; charset=windows-1251")
-        let cue = "1\n00:00:01,000 --> 00:00:02,000\nДа\n"
-        let output = try labelled.append(Array(#require(cue.data(using: .windowsCP1251))))
-        #expect(String(decoding: output + (labelled.finish() ?? []), as: UTF8.self).contains("Да"))
+        let cue = try Array(#require("1\n00:00:01,000 --> 00:00:02,000\nДа\n".data(using: .windowsCP1251)))
+        let labelled = TranscriptConverter.webVTT(cue, contentType: "application/x-subrip; charset=windows-1251")
+        #expect(String(decoding: labelled ?? [], as: UTF8.self).contains("Да"))
     }
 
     @Test func theFirstCueAfterAByteOrderMarkIsRead() {

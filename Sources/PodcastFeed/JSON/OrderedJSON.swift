@@ -1,0 +1,168 @@
+/// A JSON value whose objects preserve the order of their members.
+///
+/// Users and scripts compare the output of podfs; the order of a dictionary would change from run to run.
+package enum OrderedJSON: Sendable, JSONWritable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    /// Written without a fraction if it is whole; `null` if it is not finite, which JSON cannot express.
+    case double(Double)
+    case string(String)
+    case array([OrderedJSON])
+    case object([(String, OrderedJSON)])
+
+    /// Returns a string, or `null` for `nil`.
+    package static func string(orNull value: String?) -> OrderedJSON { value.map { .string($0) } ?? .null }
+
+    /// Returns a whole number, or `null` for `nil`.
+    package static func int(orNull value: (some BinaryInteger)?) -> OrderedJSON {
+        value.map { .int(Int64(clamping: $0)) } ?? .null
+    }
+
+    /// Returns a number, or `null` for `nil`.
+    package static func double(orNull value: Double?) -> OrderedJSON { value.map { .double($0) } ?? .null }
+
+    /// Returns the value as UTF-8 text (RFC 8259), without a line feed at its end.
+    ///
+    /// - Parameter pretty: Whether to write one member per line, indented; otherwise everything is on one line.
+    package func encoded(pretty: Bool = true) -> [UInt8] {
+        var text: [UInt8] = []
+        write(to: &text, level: pretty ? 0 : nil)
+        return text
+    }
+
+    func write(to text: inout [UInt8], level: Int?) {
+        switch self {
+        case .null: text += "null".utf8
+        case .bool(let value): text += String(value).utf8
+        case .int(let value): text += String(value).utf8
+        // Doubles represent every whole number up to 2^53 exactly.
+        case .double(let value) where value == value.rounded() && abs(value) <= 9_007_199_254_740_992:
+            text += String(Int64(value)).utf8
+        case .double(let value): text += (value.isFinite ? String(value) : "null").utf8
+        case .string(let value): Self.write(value, to: &text)
+        case .array(let values): Self.writeList(values, "[", "]", to: &text, level) { $0.write(to: &$1, level: $2) }
+        case .object(let members):
+            Self.writeList(members, "{", "}", to: &text, level) { member, text, level in
+                Self.write(member.0, to: &text)
+                text += (level == nil ? ":" : ": ").utf8
+                member.1.write(to: &text, level: level)
+            }
+        }
+    }
+
+    fileprivate static func writeList<Elements: Collection>(
+        _ elements: Elements, _ open: Unicode.Scalar, _ close: Unicode.Scalar, to text: inout [UInt8], _ level: Int?,
+        _ write: (Elements.Element, inout [UInt8], Int?) -> Void
+    ) {
+        func breakLine(_ level: Int?) {
+            guard let level else { return }
+            text.append(UInt8(ascii: "\n"))
+            text += repeatElement(UInt8(ascii: " "), count: 2 * level)
+        }
+        let inner = level.map { $0 + 1 }
+        text.append(UInt8(ascii: open))
+        for (index, element) in elements.enumerated() {
+            if index > 0 { text.append(UInt8(ascii: ",")) }
+            breakLine(inner)
+            write(element, &text, inner)
+        }
+        if !elements.isEmpty { breakLine(level) }
+        text.append(UInt8(ascii: close))
+    }
+
+    static func write(
+        _ members: some Collection<JSONMembers.Element>, to text: inout [UInt8], level: Int?
+    ) {
+        writeList(members, "{", "}", to: &text, level) { member, text, level in
+            text.append(UInt8(ascii: "\""))
+            text += member.key.utf8
+            text += "\": ".utf8
+            (member.value ?? OrderedJSON.null).write(to: &text, level: level)
+        }
+    }
+
+    fileprivate static func write(_ value: String, to text: inout [UInt8]) {
+        text.append(UInt8(ascii: "\""))
+        var value = value
+        value.withUTF8 { bytes in
+            var start = 0
+            while start < bytes.count {
+                let end = bytes.firstIndex(from: start) { word in
+                    let quotes = word.equal(UInt8(ascii: "\"")) | word.equal(UInt8(ascii: "\\"))
+                    return word.below(0x20) | word.equal(0x7F) | quotes
+                } byte: {
+                    $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") || $0 == 0x7F
+                }
+                text += FeedBytes(rebasing: bytes[start..<end])
+                if end < bytes.count { text += escape(bytes[end]).utf8 }
+                start = end + 1
+            }
+        }
+        text.append(UInt8(ascii: "\""))
+    }
+
+    private static func escape(_ byte: UInt8) -> String {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): "\\\(Unicode.Scalar(byte))"
+        case 0x08: "\\b"
+        case 0x09: "\\t"
+        case 0x0A: "\\n"
+        case 0x0C: "\\f"
+        case 0x0D: "\\r"
+        default: (byte < 0x10 ? "\\u000" : "\\u00") + String(byte, radix: 16)
+        }
+    }
+}
+
+/// A value that is written as JSON.
+protocol JSONWritable {
+    /// Appends the value to a text.
+    ///
+    /// - Parameter level: The number of objects and arrays around the value; `nil` to write everything on one line.
+    func write(to text: inout [UInt8], level: Int?)
+}
+
+/// The members of an object, in their order; `null` for an absent value. The names are not escaped.
+typealias JSONMembers = KeyValuePairs<String, (any JSONWritable)?>
+
+/// A model type that is written as a JSON object: every stored property is a member, `null` if absent.
+protocol JSONObject: JSONWritable {
+    var members: JSONMembers { get }
+}
+
+extension JSONObject {
+    func write(to text: inout [UInt8], level: Int?) {
+        OrderedJSON.write(members, to: &text, level: level)
+    }
+}
+
+extension String: JSONWritable {
+    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.write(self, to: &text) }
+}
+
+extension Bool: JSONWritable {
+    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.bool(self).write(to: &text, level: level) }
+}
+
+extension Int: JSONWritable {
+    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.int(Int64(self)).write(to: &text, level: level) }
+}
+
+extension Int64: JSONWritable {
+    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.int(self).write(to: &text, level: level) }
+}
+
+extension Double: JSONWritable {
+    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.double(self).write(to: &text, level: level) }
+}
+
+extension PublicationDate: JSONWritable {
+    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.write(iso8601, to: &text) }
+}
+
+extension Array: JSONWritable where Element: JSONWritable {
+    func write(to text: inout [UInt8], level: Int?) {
+        OrderedJSON.writeList(self, "[", "]", to: &text, level) { $0.write(to: &$1, level: $2) }
+    }
+}
