@@ -41,13 +41,13 @@ struct AccessibilityTests {
         let ended = [StatusPage.Ended(path: "S/a.mp3", time: 0)]
         let episode = Episode(id: 1, podcast: 1, name: "E.mp3", title: "E", url: "https://a.example/1.mp3")
         return [
-            (name: "shelf", text: text(ShelfPage(shelf).bytes)), (name: "show", text: text(page.finish())),
+            (name: "shelf", text: text(shelf.page)), (name: "show", text: text(page.finish())),
             (
                 name: "status",
-                text: text(StatusPage(StatusReport(tasks: [task]), rates: [1, 2], ended: ended).bytes)
+                text: text(StatusPage.bytes(StatusReport(tasks: [task]), rates: [1, 2], ended: ended))
             ),
-            (name: "notes", text: text(NotesPage(episode, notes: "<h5>N</h5><h1>M</h1>", show: show).bytes)),
-            (name: "folder", text: text(ViewPage(folder: "Commute", [heard], shows: [1: show]).bytes)),
+            (name: "notes", text: text(NotesPage.bytes(of: episode, notes: "<h5>N</h5><h1>M</h1>", show: show))),
+            (name: "folder", text: text(ViewPage.bytes(folder: "Commute", [heard], shows: [1: show]))),
         ]
     }
 

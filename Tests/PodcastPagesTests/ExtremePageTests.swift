@@ -48,10 +48,10 @@ import Transfers
                 url: "https://e/1",
                 season: Int(moment), episode: Double(moment))
             for bytes in [
-                page.finish(), ShelfPage([show], newest: [ShowID(moment): moment]).bytes, FeedHealth(show).bytes,
-                NotesPage(episode, notes: "n", show: show).bytes,
-                Playlist(title: "T", tracks: tracks, isSerial: true).bytes,
-                ChapterList(tracks.map { Chapter(start: $0.duration ?? 0, title: "c") }, title: "T").bytes,
+                page.finish(), Shelf([show], newest: [ShowID(moment): moment]).page, FeedHealth.bytes(of: show),
+                NotesPage.bytes(of: episode, notes: "n", show: show),
+                Playlist.bytes(title: "T", tracks: tracks, isSerial: true),
+                ChapterList.bytes(tracks.map { Chapter(start: $0.duration ?? 0, title: "c") }, title: "T"),
             ] {
                 #expect(!bytes.isEmpty)
             }

@@ -27,10 +27,10 @@ struct ForeignChapterTests {
             {"startTime":60,"endTime":90,"title":"c"}]}
             """)
         #expect(read == [Chapter(start: 0, title: "a"), Chapter(start: 60, title: "b")])
-        let written = ChapterList(
+        let written = ChapterList.bytes(
             [Chapter(start: 400, title: "late"), Chapter(start: 60, title: "b"), Chapter(start: 0, title: "a")]
                 + [Chapter(start: 60, title: "c")], title: "T", duration: 300)
-        #expect(ChapterList.chapters(of: written.bytes, limit: 9) == read)
+        #expect(ChapterList.chapters(of: written, limit: 9) == read)
     }
 
     @Test(arguments: ["", "<html>", "[]", "{}", "{\"chapters\":7}", "{\"chapters\":[7]}", "\u{FEFF}{"])

@@ -203,8 +203,8 @@ struct ShowPageTests {
         (shelf.inProgress, shelf.latest) = ([heard], [heard])
         shelf.titles = [(id: 1, show: 1, title: nasty)]
         shelf.views = [nasty]
-        expectHarmless(text(ShelfPage(shelf).bytes))
-        expectHarmless(text(ViewPage(folder: nasty, [heard], shows: [1: show]).bytes))
+        expectHarmless(text(shelf.page))
+        expectHarmless(text(ViewPage.bytes(folder: nasty, [heard], shows: [1: show])))
         expectHarmless(page(show, Array(repeating: episode, count: ShowPage.rowLimit + 2)))
         let task = StatusReport.Task(
             TaskInfo(
@@ -212,9 +212,9 @@ struct ShowPageTests {
                 expected: .max,
                 rate: 1e300,
                 error: nasty, started: 0), now: 0)
-        expectHarmless(text(StatusPage(StatusReport(tasks: [task]), rates: [1, .infinity, 2]).bytes))
+        expectHarmless(text(StatusPage.bytes(StatusReport(tasks: [task]), rates: [1, .infinity, 2])))
         let ended = [StatusPage.Ended(path: nasty, time: .min + 9, size: .max, error: nasty)]
-        expectHarmless(text(StatusPage(StatusReport(tasks: []), rates: [], ended: ended, now: 5).bytes))
+        expectHarmless(text(StatusPage.bytes(StatusReport(tasks: []), rates: [], ended: ended, now: 5)))
     }
 
     @Test(arguments: [
@@ -279,7 +279,7 @@ struct ShelfPageTests {
         let shows = (1...3).map {
             Podcast(id: ShowID(Int64($0)), name: "S\($0)", url: "u\($0)", title: "T\($0)", created: 0, changed: 0)
         }
-        let text = text(ShelfPage(shows, newest: [2: 1_767_340_800]).bytes)
+        let text = text(Shelf(shows, newest: [2: 1_767_340_800]).page)
         #expect(count("<li data-newest=", in: text) == 3 && count("<time", in: text) == 1)
         for part in [
             "href=\".status.html\"", "<span class=\"art tint t", "<a href=\"S1/index.html\">",
@@ -304,7 +304,7 @@ struct ShelfPageTests {
             EpisodeSummary(id: 8, name: "b.mp3", title: "New", published: 1_767_340_800, played: true, podcast: 1)
         ]
         shelf.titles = [(id: 8, show: 1, title: "</script>New")]
-        let text = text(ShelfPage(shelf).bytes)
+        let text = text(shelf.page)
         for part in [
             "<h2>Continue listening</h2>", "<a href=\"S/index.html#e7\">", "<span>30:00 left</span>",
             "aria-label=\"30:00 of 1:00:00 played\"", "<h2>Newest episodes</h2>",
@@ -321,7 +321,7 @@ struct ShelfPageTests {
             id: 7, name: "a #1.mp3", title: "Half", duration: 3_600, position: 1_800, podcast: 1)
         show.image = "https://a.example/i"
         show.cover = "png"
-        let page = text(ViewPage(folder: "To <hear>", [episode], shows: [1: show]).bytes)
+        let page = text(ViewPage.bytes(folder: "To <hear>", [episode], shows: [1: show]))
         for part in [
             "<h1 dir=\"auto\">To &lt;hear&gt;</h1>", "href=\"../A%20%26%20B/a%20%231.mp3\"",
             "href=\"../A%20%26%20B/index.html#e7\"", "<img src=\"../A%20%26%20B/cover.png\"",
@@ -333,11 +333,11 @@ struct ShelfPageTests {
         }
         // A played episode starts at its beginning, wherever playback stopped.
         episode.played = true
-        #expect(!text(ViewPage(folder: "x", [episode], shows: [1: show]).bytes).contains("data-at"))
-        #expect(text(ViewPage(folder: "x", [], shows: [:]).bytes).contains("No episode matches this view."))
+        #expect(!text(ViewPage.bytes(folder: "x", [episode], shows: [1: show])).contains("data-at"))
+        #expect(text(ViewPage.bytes(folder: "x", [], shows: [:])).contains("No episode matches this view."))
         let many = Array(repeating: episode, count: 500)
-        #expect(text(ViewPage(folder: "x", many, shows: [1: show]).bytes).contains("<span>500 episodes</span>"))
-        let cut = text(ViewPage(folder: "x", many + [episode], shows: [1: show]).bytes)
+        #expect(text(ViewPage.bytes(folder: "x", many, shows: [1: show])).contains("<span>500 episodes</span>"))
+        let cut = text(ViewPage.bytes(folder: "x", many + [episode], shows: [1: show]))
         #expect(cut.contains("<span>the first 500 episodes</span>"))
         #expect(cut.components(separatedBy: "<details>").count == 501)
     }
@@ -348,10 +348,10 @@ struct ShelfPageTests {
         var shelf = Shelf([show], newest: [:])
         shelf.views = views
         let pages = [
-            ("", "index.html", ShelfPage(shelf).bytes),
-            ("../", "To%20%3Chear%3E/index.html", ViewPage(folder: "To <hear>", [], shows: [:], views: views).bytes),
+            ("", "index.html", shelf.page),
+            ("../", "To%20%3Chear%3E/index.html", ViewPage.bytes(folder: "To <hear>", [], shows: [:], views: views)),
             ("../", "", ShowPage(show, newest: nil, views: views).finish()),
-            ("", ".status.html", StatusPage(StatusReport(tasks: []), rates: [], views: views).bytes),
+            ("", ".status.html", StatusPage.bytes(StatusReport(tasks: []), rates: [], views: views)),
         ]
         for (root, current, bytes) in pages {
             let links = [
@@ -375,7 +375,7 @@ struct ShelfPageTests {
             var shelf = Shelf([show], newest: [:])
             shelf.latest = [episode]
             return [
-                ShelfPage(shelf).bytes, ViewPage(folder: "x", [episode], shows: [1: show]).bytes,
+                shelf.page, ViewPage.bytes(folder: "x", [episode], shows: [1: show]),
                 ShowPage(show, newest: nil).finish(),
             ].map(text)
         }
@@ -411,8 +411,8 @@ struct ShelfPageTests {
         var show = Podcast(id: 1, name: "S", url: "u", title: "T", created: 0, changed: 0)
         show.state = Podcast.failed
         show.error = "no route"
-        #expect(text(ShelfPage([show], newest: [:]).bytes).contains("could not be fetched: no route"))
+        #expect(text(Shelf([show], newest: [:]).page).contains("could not be fetched: no route"))
         show.state = Podcast.gone
-        #expect(text(ShelfPage([show], newest: [:]).bytes).contains("has ended"))
+        #expect(text(Shelf([show], newest: [:]).page).contains("has ended"))
     }
 }

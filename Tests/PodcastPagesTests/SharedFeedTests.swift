@@ -80,32 +80,6 @@ import Transfers
         #expect(Self.document() == bytes)
     }
 
-    /// Reads the feed with feedparser, a Python library that many feed readers use.
-    @Test(
-        .enabled("needs the Debian package python3-feedparser") {
-            FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/feedparser")
-        })
-    func feedparserReadsTheSame() async throws {
-        let folder = try TemporaryDirectory()
-        let path = folder.file("feed.xml")
-        try Data(Self.document()).write(to: URL(fileURLWithPath: path))
-        let script = """
-            import sys, feedparser
-            d = feedparser.parse(sys.argv[1])
-            print(d.bozo, d.feed.title, len(d.entries))
-            e = d.entries[0]
-            print(e.id, e.published, e.itunes_duration, e.enclosures[0].href, e.enclosures[0].length, e.enclosures[0].type)
-            """
-        let read = try await ChildProcess.run("/usr/bin/python3", ["-c", script, path])
-        #expect(
-            read.output == """
-                False Größe & <more> 3
-                guid-1 Thu, 20 Nov 2025 10:00:00 GMT 3725 \
-                https://nas.example/podcasts/Gr%C3%B6%C3%9Fe%20%26%20%22more%22%3F/2026-01-01%20A%20%231.mp3 123456 audio/mpeg
-
-                """, "\(read.error)")
-    }
-
     /// Reads the feed with podcastparser, gPodder's Python library, which returns durations and dates as numbers of
     /// seconds.
     @Test(

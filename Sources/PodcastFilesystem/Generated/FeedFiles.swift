@@ -38,12 +38,12 @@ struct FeedJSONFile: GeneratedFile {
 
     func render() throws -> Rendering? {
         guard let show = try mount.library.podcast(id: node.show) else { return nil }
-        let health = FeedHealth(show)
         let content = GeneratedContent.file(
-            mount.storedFeed(of: node.show, "json"), head: health.openingBytes,
+            mount.storedFeed(of: node.show, "json"), head: FeedHealth.openingBytes(of: show),
             skipping: Int64(FeedHealth.documentOpening.count))
         let moment = max(show.changed, show.lastRefresh ?? 0)
-        return Rendering(content: content ?? GeneratedContent(health.bytes), modified: moment, changed: moment)
+        return Rendering(
+            content: content ?? GeneratedContent(FeedHealth.bytes(of: show)), modified: moment, changed: moment)
     }
 }
 

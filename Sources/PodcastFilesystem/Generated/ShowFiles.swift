@@ -49,9 +49,8 @@ struct PlaylistFile: FilledFile {
 
     func bytes(_ totals: ShowTotals) throws -> [UInt8]? {
         guard let show = try mount.library.podcast(id: node.show) else { return nil }
-        return Playlist(
-            title: show.title, tracks: try mount.library.tracks(of: show.id), isSerial: show.type == "serial"
-        ).bytes
+        return Playlist.bytes(
+            title: show.title, tracks: try mount.library.tracks(of: show.id), isSerial: show.type == "serial")
     }
 }
 

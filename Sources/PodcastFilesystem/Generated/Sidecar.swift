@@ -97,8 +97,8 @@ struct NotesFile: GeneratedFile {
         guard let episode = try mount.library.episode(id: node.episode), let notes = episode.notes, !notes.isEmpty,
             let show = try mount.library.podcast(id: episode.podcast)
         else { return nil }
-        let page = NotesPage(episode, notes: notes, show: show)
-        return Rendering(content: GeneratedContent(page.bytes), modified: episode.modified, changed: episode.changed)
+        let page = NotesPage.bytes(of: episode, notes: notes, show: show)
+        return Rendering(content: GeneratedContent(page), modified: episode.modified, changed: episode.changed)
     }
 }
 
@@ -147,8 +147,8 @@ struct ChaptersFile: GeneratedFile {
 
     private func content(_ episode: Episode, _ extras: EpisodeExtras) -> GeneratedContent? {
         guard !extras.chapters.isEmpty else { return nil }
-        let list = ChapterList(extras.chapters, title: episode.title, duration: episode.duration)
-        return GeneratedContent(list.bytes)
+        return GeneratedContent(
+            ChapterList.bytes(extras.chapters, title: episode.title, duration: episode.duration))
     }
 }
 

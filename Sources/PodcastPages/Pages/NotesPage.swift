@@ -5,25 +5,14 @@ package import PodcastLibrary
 ///
 /// The notes are sanitized. In addition, the document's Content Security Policy forbids the browser to run their
 /// scripts, to load resources from the web or to submit forms.
-package struct NotesPage: Sendable {
-    private let episode: Episode
-    private let notes: String
-    private let show: Podcast
-
-    /// - Parameter notes: The notes as in the feed, not sanitized.
-    package init(_ episode: Episode, notes: String, show: Podcast) {
-        self.episode = episode
-        self.notes = notes
-        self.show = show
-    }
-
-    /// The page in an archive, which has no page of the show.
-    package var archivedBytes: [UInt8] { bytes(linksBack: false) }
-
-    package var bytes: [UInt8] { bytes(linksBack: true) }
-
-    private func bytes(linksBack: Bool) -> [UInt8] {
-        let language = LanguageTag.attribute(show.language)
+package enum NotesPage {
+    /// - Parameters:
+    ///   - notes: The notes as in the feed, not sanitized.
+    ///   - linksBack: Whether there is a page of the show, as there is not in an archive.
+    package static func bytes(
+        of episode: Episode, notes: String, show: Podcast, linksBack: Bool = true
+    ) -> [UInt8] {
+        let language = show.languageAttribute
         let base = episode.link ?? show.link ?? WebAddress.redacted(show.url)
         let text = SanitizedHTML.text(of: notes, base: base, headings: 2)
         let day = episode.published.map { "<span>\(day: $0, offset: episode.publishedOffset)</span>" as Markup }

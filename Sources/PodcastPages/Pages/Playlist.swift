@@ -9,39 +9,28 @@ package import PodcastLibrary
 /// nearly all names, the unencoded name therefore works in every player. The other names are percent-encoded for VLC;
 /// for the players that treat them as paths, the mount accepts the encoded name as an unlisted alias
 /// (`fileName(ofEncodedForVLC:)`).
-package struct Playlist: Sendable {
-    private let title: String
-    private let tracks: [Track]
-
-    /// - Parameters:
-    ///   - tracks: The episodes: newest first for a show, in the view's order for a view.
-    ///   - isSerial: Whether to reverse the order, so that the episodes of a serial are in chronological order.
-    package init(title: String, tracks: [Track], isSerial: Bool) {
-        self.title = title
-        self.tracks = isSerial ? tracks.reversed() : tracks
-    }
-
+package enum Playlist {
     /// Returns the size in bytes that suffices for a number of tracks, unless most of them have more than a dozen
     /// characters that are percent-encoded.
     ///
     /// - Parameter text: The number of bytes of the title, and of the names and titles of all tracks.
     package static func size(tracks: Int, text: Int) -> Int { 64 + text + tracks * 48 }
 
-    package var bytes: [UInt8] {
+    /// - Parameters:
+    ///   - tracks: The episodes: newest first for a show, in the view's order for a view.
+    ///   - isSerial: Whether to reverse the order, so that the episodes of a serial are in chronological order.
+    package static func bytes(title: String, tracks: [Track], isSerial: Bool) -> [UInt8] {
         var text = "#EXTM3U\n#PLAYLIST:\(PlainText.oneLine(title))\n"
-        for track in tracks {
+        for track in isSerial ? tracks.reversed() : tracks {
             // -1 means an unknown duration; all players read whole seconds.
             let seconds = track.duration.map { WholeNumber.of($0.rounded()) } ?? -1
-            text += "#EXTINF:\(max(-1, seconds)),\(PlainText.oneLine(track.title))\n\(Self.line(of: track.name))\n"
+            // `./` is prepended to a name with a colon, which could otherwise start with a URL scheme. A number sign,
+            // which would start a comment, is percent-encoded.
+            let name = encodedForVLC(track.name)
+            let path = name.utf8.contains(UInt8(ascii: ":")) ? "./\(name)" : name
+            text += "#EXTINF:\(max(-1, seconds)),\(PlainText.oneLine(track.title))\n\(path)\n"
         }
         return Array(text.utf8)
-    }
-
-    /// Returns the line of a file in the same folder. `./` is prepended to a name with a colon, which could otherwise
-    /// start with a URL scheme. A number sign, which would start a comment, is percent-encoded.
-    private static func line(of name: String) -> String {
-        let encoded = encodedForVLC(name)
-        return encoded.utf8.contains(UInt8(ascii: ":")) ? "./\(encoded)" : encoded
     }
 
     /// Percent-encodes `#`, `?` and percent signs in a name that contains `#`, `?` or a percent sign that looks like an
@@ -52,7 +41,9 @@ package struct Playlist: Sendable {
         let needsIt = bytes.indices.contains { index in
             switch bytes[index] {
             case UInt8(ascii: "#"), UInt8(ascii: "?"): true
-            case UInt8(ascii: "%"): bytes.count > index + 2 && isHex(bytes[index + 1]) && isHex(bytes[index + 2])
+            case UInt8(ascii: "%"):
+                bytes.count > index + 2
+                    && bytes[(index + 1)...(index + 2)].allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
             default: false
             }
         }
@@ -60,8 +51,6 @@ package struct Playlist: Sendable {
         return name.replacingScalars("%", with: "%25").replacingScalars("#", with: "%23")
             .replacingScalars("?", with: "%3F")
     }
-
-    private static func isHex(_ byte: UInt8) -> Bool { Character(UnicodeScalar(byte)).isHexDigit }
 
     /// Decodes a name that `encodedForVLC` has encoded; `nil` if `text` is not such a name.
     package static func fileName(ofEncodedForVLC text: String) -> String? {

@@ -66,11 +66,12 @@ package struct SharedFeed: Sendable {
         let link = episode.link == episode.guid ? nil : episode.link
         element("link", link.map { WebAddress.redacted($0, isPrivate: isPrivate) })
         element("description", episode.notes)
+        let type = MediaType.reported(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name))
         text.empty(
             "enclosure",
             [
                 ("url", "\(folder)/\(episode.name.percentEncoded)"), ("length", String(episode.size)),
-                ("type", Self.type(of: episode)),
+                ("type", type ?? "application/octet-stream"),
             ], indent: "      ")
         element("itunes:author", show)
         element("itunes:duration", episode.duration.map { String(WholeNumber.of($0.rounded())) })
@@ -103,10 +104,15 @@ package struct SharedFeed: Sendable {
         text.empty("itunes:image", [("href", address)], indent: indent)
     }
 
-    private static func type(of episode: EpisodeSummary) -> String {
-        MediaType.reported(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name))
-            ?? "application/octet-stream"
-    }
-
     private static func address(_ base: String, _ name: String) -> String { "\(base)/\(name.percentEncoded)" }
+}
+
+/// The subscriptions as OPML for other programs, without secrets.
+package enum SubscriptionsPage {
+    package static let title = "podfs subscriptions"
+
+    /// Returns the document. Equal subscriptions give equal bytes.
+    package static func document(_ subscriptions: [Subscription]) -> [UInt8] {
+        OPML.document(title: title, subscriptions: subscriptions.lazy.map { $0.outline(url: $0.visibleURL) })
+    }
 }

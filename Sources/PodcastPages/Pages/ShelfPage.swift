@@ -36,22 +36,13 @@ package struct Shelf: Sendable {
     package static let viewFile = "index.html"
 }
 
-/// The page of all shows, `index.html` in the mount's root.
-package struct ShelfPage: Sendable {
-    private let shelf: Shelf
-    private let shows: [ShowID: Podcast]
-
-    package init(_ shelf: Shelf) {
-        self.shelf = shelf
-        shows = Dictionary(shelf.shows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-    }
-
-    package init(_ shows: [Podcast], newest: [ShowID: Int64]) { self.init(Shelf(shows, newest: newest)) }
-
-    package var bytes: [UInt8] {
+extension Shelf {
+    /// The page of all shows, `index.html` in the mount's root.
+    package var page: [UInt8] {
+        let indices = Dictionary(shows.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
         var page = Markup.beginning(title: "Podcasts", kind: "shows")
-        page += Markup.navigation(current: ["index.html"], views: shelf.views)
-        if shelf.shows.isEmpty {
+        page += Markup.navigation(current: ["index.html"], views: views)
+        if shows.isEmpty {
             page += """
                 <header><h1>Podcasts</h1></header>
                 <main>
@@ -59,19 +50,22 @@ package struct ShelfPage: Sendable {
 
                 """
         } else {
-            let episodes = shelf.shows.reduce(0) { $0 + $1.episodes }
-            let cached = shelf.shows.reduce(0) { $0 + $1.cached }
+            let episodes = shows.reduce(0) { $0 + $1.episodes }
+            let cached = shows.reduce(0) { $0 + $1.cached }
             let downloaded: Markup? = cached > 0 ? "<span>\(WholeNumber.text(cached)) downloaded</span>" : nil
             page += """
-                <header><h1>Podcasts</h1><p class="facts line"><span>\(shelf.shows.count.counted("show"))</span>\
+                <header><h1>Podcasts</h1><p class="facts line"><span>\(shows.count.counted("show"))</span>\
                 <span>\(episodes.counted("episode"))</span>\(downloaded)</p></header>
                 <main>
 
                 """
-            if let section = section("Continue listening", shelf.inProgress, fact: rest) { page += section }
-            if let section = section("Newest episodes", shelf.latest, fact: date) { page += section }
-            page += showList
-            page += titles
+            let unfinished = section("Continue listening", inProgress, indices) { episode in
+                episode.rest.map { "<span>\($0)</span>" }
+            }
+            let new = section("Newest episodes", latest, indices) { episode in
+                episode.published.map { "<span>\(day: $0, offset: episode.publishedOffset)</span>" }
+            }
+            page += "\(unfinished)\(new)\(showList)\(data(indices))"
         }
         page += "</main>\n\(Markup.end)"
         return page.bytes
@@ -80,17 +74,17 @@ package struct ShelfPage: Sendable {
     // MARK: Episodes
 
     private func section(
-        _ name: String, _ episodes: [EpisodeSummary], fact: (EpisodeSummary) -> Markup?
+        _ name: String, _ episodes: [EpisodeSummary], _ indices: [ShowID: Int], fact: (EpisodeSummary) -> Markup?
     ) -> Markup? {
         if episodes.isEmpty { return nil }
         let cards = episodes.compactMap { episode -> Markup? in
-            guard let show = shows[episode.podcast] else { return nil }
+            guard let show = indices[episode.podcast].map({ shows[$0] }) else { return nil }
             return """
                 <li>\(Markup.art(of: show, in: [show.name]))<div>\
                 <a href="\(path: show.name, "index.html")#e\(episode.id)">\
-                \(Markup.heading(episode.title, isPlayed: episode.played))</a>\
+                \(Markup.heading(episode))</a>\
                 <p class="facts"><span dir="auto">\(show.title)</span>\(fact(episode))</p>\
-                \(Markup.listening(episode.position, of: episode.duration, isPlayed: episode.played))</div></li>
+                \(Markup.listening(episode))</div></li>
 
                 """
         }
@@ -99,12 +93,6 @@ package struct ShelfPage: Sendable {
             \(cards)</ul></section>
 
             """
-    }
-
-    private func rest(of episode: EpisodeSummary) -> Markup? { episode.rest.map { "<span>\($0)</span>" } }
-
-    private func date(of episode: EpisodeSummary) -> Markup? {
-        episode.published.map { "<span>\(day: $0, offset: episode.publishedOffset)</span>" }
     }
 
     // MARK: Shows
@@ -117,41 +105,39 @@ package struct ShelfPage: Sendable {
         <option value="unplayed">unplayed</option></select></label></div></div>
         <p class="facts count" role="status"></p><ul class="found"></ul>
         <ul class="shelf">
-        \(shelf.shows.map(tile))</ul></section>
+        \(shows.map(tile))</ul></section>
 
         """
     }
 
     private func tile(of show: Podcast) -> Markup {
-        let unplayed = shelf.unplayed[show.id] ?? 0
+        let fresh = unplayed[show.id] ?? 0
         let episodes = show.episodes.counted("episode")
         let count =
-            unplayed > 0 && unplayed < show.episodes
-            ? "\(WholeNumber.text(unplayed)) of \(WholeNumber.text(show.episodes)) unplayed"
-            : show.episodes > 0 && unplayed == 0 && !shelf.unplayed.isEmpty ? "\(episodes), all played" : episodes
-        let newest = shelf.newest[show.id].map { "<span>\(day: $0)</span>" as Markup }
+            fresh > 0 && fresh < show.episodes
+            ? "\(WholeNumber.text(fresh)) of \(WholeNumber.text(show.episodes)) unplayed"
+            : show.episodes > 0 && fresh == 0 && !unplayed.isEmpty ? "\(episodes), all played" : episodes
+        let day = newest[show.id].map { "<span>\(day: $0)</span>" as Markup }
         let problem = show.problem.map { problem -> Markup in
             let text = show.state == Podcast.gone ? "has ended" : "cannot be fetched"
             return "<p class=\"facts bad\" title=\"\(problem)\">\(text)</p>"
         }
         return """
-            <li data-newest="\(shelf.newest[show.id] ?? 0)" data-unplayed="\(unplayed)">\
+            <li data-newest="\(newest[show.id] ?? 0)" data-unplayed="\(fresh)">\
             <a href="\(path: show.name, "index.html")">\(Markup.art(of: show, in: [show.name]))\
-            <h3 dir="auto"\(raw: LanguageTag.attribute(show.language))>\(show.title)</h3></a>\
-            <p class="facts"><span>\(count)</span>\(newest)</p>\(problem)</li>
+            <h3 dir="auto"\(raw: show.languageAttribute)>\(show.title)</h3></a>\
+            <p class="facts"><span>\(count)</span>\(day)</p>\(problem)</li>
 
             """
     }
 
     /// The titles that the script searches.
-    private var titles: Markup {
-        let indices = Dictionary(
-            shelf.shows.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let episodes = shelf.titles.prefix(Shelf.titleLimit).compactMap { entry -> OrderedJSON? in
+    private func data(_ indices: [ShowID: Int]) -> Markup {
+        let episodes = titles.prefix(Self.titleLimit).compactMap { entry -> OrderedJSON? in
             guard let index = indices[entry.show] else { return nil }
             return .array([.int(Int64(index)), .int(entry.id.rawValue), .string(entry.title)])
         }
-        let shows = shelf.shows.map { OrderedJSON.string($0.name) }
+        let shows = shows.map { OrderedJSON.string($0.name) }
         return Markup.data(.object([("shows", .array(shows)), ("episodes", .array(episodes))]), id: "titles")
     }
 }

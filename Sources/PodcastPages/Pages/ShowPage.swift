@@ -22,8 +22,6 @@ package struct ShowPage: Sendable {
     /// The maximum number of episodes, newest first, with a player in the document. A browser uses some 60 kB for each.
     static let playerLimit = 200
 
-    /// The maximum number of entries in `players`, since a feed may contain any number of media types.
-    private static let playerCacheLimit = 100
     /// The number of episodes above which the page has a field that filters them.
     private static let filterLimit = 12
     /// The maximum number of bytes of a show's description.
@@ -33,8 +31,6 @@ package struct ShowPage: Sendable {
     private var page: Markup
     /// The number of added episodes.
     private var count = 0
-    /// The name of the HTML element that plays each kind of media found so far; `nil` for media without a player.
-    private var players: [Media: String?] = [:]
     /// The season that the last heading announced.
     private var season: Int?
     /// The data of the episodes without a row.
@@ -72,7 +68,7 @@ package struct ShowPage: Sendable {
             show.cached > 0 ? "<span>\(WholeNumber.text(show.cached)) downloaded</span>" : nil
         page += """
             <header class="head">\(Markup.art(of: show, in: []))<div><div class="name">\
-            <h1 dir="auto"\(raw: LanguageTag.attribute(show.language))>\(show.title)</h1>\(author)</div>\(description)\
+            <h1 dir="auto"\(raw: show.languageAttribute)>\(show.title)</h1>\(author)</div>\(description)\
             <p class="facts line"><span>\(show.episodes.counted("episode"))</span>\(downloaded)\
             \(newest.map { "<span>newest \(day: $0)</span>" })\(link(show.link, text: "Website"))\
             <a href="playlist.m3u8">Playlist</a><a href=".feed.xml.txt">Feed document</a></p>\
@@ -110,19 +106,19 @@ package struct ShowPage: Sendable {
         // The script makes the times in the notes that are before the end lead there.
         let seconds = episode.duration.map { " data-seconds=\"\(WholeNumber.of($0))\"" as Markup }
         let notesPart: Markup = """
-            <div class="notes" dir="auto"\(raw: LanguageTag.attribute(show.language))\(seconds)>\(raw: notes)</div>
+            <div class="notes" dir="auto"\(raw: show.languageAttribute)\(seconds)>\(raw: notes)</div>
 
             """
         let player = playerPart(of: episode)
         // The first row is open, to show what the others contain.
         return """
             \(heading)<li id="e\(episode.id)"\(raw: episode.played ? " class=\"played\"" : "")>\
-            <details\(count == 1 ? " open" : "")><summary>\(Markup.heading(episode.title, isPlayed: episode.played))\
+            <details\(count == 1 ? " open" : "")><summary>\(Markup.heading(episode))\
             <span class="facts"><span>\(day: episode.published, offset: episode.publishedOffset)</span>\
             <span>\(episode.duration.map(TimeText.clock) ?? "")</span>\
             <span>\(Self.text(of: EpisodeSize(bytes: episode.size, source: episode.sizeSource)))</span>\
             \(Markup.state(isComplete: episode.complete))</span>\
-            \(Markup.listening(episode.position, of: episode.duration, isPlayed: episode.played))</summary>\
+            \(Markup.listening(episode))</summary>\
             <div class="inside">
             \(art(of: episode))\(player)\(Self.chapters(of: episode))\(notes.isEmpty ? nil : notesPart)\(episode.details.map(facts))\
             \(alternates(of: episode))\(links(of: episode))</div></details></li>
@@ -152,23 +148,19 @@ package struct ShowPage: Sendable {
     /// Returns the data of an episode for the script: id, file name, title (0 if the file name contains it), day,
     /// duration, size, and flags (1 cached, 2 played, 4 video, 8 no player, 16 notes, 32 art). If the episode is not
     /// played and its playback position is at least a second, the position follows.
-    private mutating func data(of episode: EpisodeSummary) -> OrderedJSON {
+    private func data(of episode: EpisodeSummary) -> OrderedJSON {
         let day = episode.published.flatMap { GregorianDay(seconds: $0, offset: episode.publishedOffset) }
         let stem = FileName.stem(ofFile: episode.name)
         let hasTitle = day.map { stem == "\($0) \(episode.title)" } ?? false
-        var flags: Int64 = 0
-        if episode.complete { flags |= 1 }
-        if episode.played { flags |= 2 }
-        switch player(for: episode) {
-        case "video": flags |= 4
-        case nil: flags |= 8
-        default: break
-        }
-        if episode.sidecars.contains(.notes) { flags |= 16 }
-        if episode.sidecars.contains(.art) { flags |= 32 }
+        let player = episode.player
+        let facts: [(Bool, flag: Int64)] = [
+            (episode.complete, 1), (episode.played, 2), (player == "video", 4), (player == nil, 8),
+            (episode.sidecars.contains(.notes), 16), (episode.sidecars.contains(.art), 32),
+        ]
+        let flags = facts.reduce(0) { $1.0 ? $0 | $1.flag : $0 }
         var values: [OrderedJSON] = [
             .int(episode.id.rawValue), .string(episode.name), hasTitle ? .int(0) : .string(episode.title),
-            .string(day.map(DayText.text) ?? ""), .string(episode.duration.map(TimeText.clock) ?? ""),
+            .string(day?.inWords ?? ""), .string(episode.duration.map(TimeText.clock) ?? ""),
             .string(Self.text(of: EpisodeSize(bytes: episode.size, source: episode.sizeSource))), .int(flags),
         ]
         if let position = episode.position, position >= 1, !episode.played {
@@ -183,7 +175,7 @@ package struct ShowPage: Sendable {
         guard let description = show.description, !description.isEmpty else { return nil }
         let text = SanitizedHTML.text(
             of: FileName.cut(description, to: Self.descriptionLimit), base: show.link ?? WebAddress.redacted(show.url))
-        let language = LanguageTag.attribute(show.language)
+        let language = show.languageAttribute
         return "<div class=\"about\" dir=\"auto\"\(raw: language)>\(raw: text)</div>"
     }
 
@@ -196,21 +188,16 @@ package struct ShowPage: Sendable {
         }
     }
 
-    private mutating func playerPart(of episode: EpisodeSummary) -> Markup? {
-        guard let element = player(for: episode) else { return nil }
-        if count > Self.playerLimit {
-            return Markup.player(
-                element, path: [episode.name], title: episode.title, duration: episode.duration,
-                position: episode.position, isPlayed: episode.played)
-        }
-        let at = Markup.start(episode.position, isPlayed: episode.played)
+    private func playerPart(of episode: EpisodeSummary) -> Markup? {
+        guard let element = episode.player else { return nil }
+        if count > Self.playerLimit { return Markup.player(element, path: [episode.name], of: episode) }
         let transcript: Markup = """
             <track kind="captions" label="Transcript" src="\(path: Self.sidecar(of: episode, "vtt"))">
             """
         // The browser's player shows 0:00 until the media is loaded.
         let length = episode.duration.map { "<span class=\"length\">\(TimeText.clock($0))</span>" as Markup }
         return """
-            <div class="player"><\(element) controls preload="none" src="\(path: episode.name)"\(at) \
+            <div class="player"><\(element) controls preload="none" src="\(path: episode.name)"\(Markup.start(of: episode)) \
             aria-label="\(episode.title)">\(episode.sidecars.isDisjoint(with: .anyVTT) ? nil : transcript)\
             </\(element)>\(length)</div>
 
@@ -225,24 +212,6 @@ package struct ShowPage: Sendable {
             loading="lazy" decoding="async">
 
             """
-    }
-
-    /// The media type in the feed and the file's extension.
-    private struct Media: Hashable {
-        var type: String?
-        var fileExtension: String
-    }
-
-    /// Returns the player element, `audio` or `video`; `nil` for other media, such as a book or a picture.
-    private mutating func player(for episode: EpisodeSummary) -> String? {
-        let media = Media(type: episode.type, fileExtension: FileName.fileExtension(of: episode.name))
-        // A show usually has one or two types.
-        if let known = players[media] { return known }
-        let isOther = MediaType(type: media.type, url: "file.\(media.fileExtension)").major == .other
-        let isVideo = MediaType.isVideo(type: media.type, fileExtension: media.fileExtension)
-        let element = isOther ? nil : isVideo ? "video" : "audio"
-        if players.count < Self.playerCacheLimit { players[media] = .some(element) }
-        return element
     }
 
     private static func chapters(of episode: EpisodeSummary) -> Markup? {
@@ -262,19 +231,16 @@ package struct ShowPage: Sendable {
     }
 
     private func links(of episode: EpisodeSummary) -> Markup {
-        var files: [([String], String)] = []
-        if episode.notes == nil, episode.sidecars.contains(.notes) {
-            files.append(([".notes", Self.sidecar(of: episode, "html")], "Notes"))
-        }
-        if episode.chapters.isEmpty, episode.sidecars.contains(.chapters) {
-            files.append(([".chapters", Self.sidecar(of: episode, "json")], "Chapters"))
-        }
-        if !episode.sidecars.isDisjoint(with: .anyVTT) {
-            files.append(([Self.sidecar(of: episode, "vtt")], "Transcript"))
-        }
-        files.append(([episode.name], "File"))
+        let hasNotes = episode.notes == nil && episode.sidecars.contains(.notes)
+        let hasChapters = episode.chapters.isEmpty && episode.sidecars.contains(.chapters)
+        let files: [(isThere: Bool, path: [String], name: String)] = [
+            (hasNotes, [".notes", Self.sidecar(of: episode, "html")], "Notes"),
+            (hasChapters, [".chapters", Self.sidecar(of: episode, "json")], "Chapters"),
+            (!episode.sidecars.isDisjoint(with: .anyVTT), [Self.sidecar(of: episode, "vtt")], "Transcript"),
+            (true, [episode.name], "File"),
+        ]
         return """
-            <p class="facts line">\(files.map { "<a href=\"\(path: $0)\">\($1)</a>" })\
+            <p class="facts line">\(files.filter(\.isThere).map { "<a href=\"\(path: $0.path)\">\($0.name)</a>" })\
             \(link(episode.link, text: "Web page"))</p>
 
             """

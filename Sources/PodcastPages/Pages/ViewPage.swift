@@ -4,14 +4,7 @@ package import PodcastProtocol
 internal import Transfers
 
 /// The page in the folder of a view: its episodes, each with a player.
-package struct ViewPage: Sendable {
-    private let folder: String
-    private let episodes: ArraySlice<EpisodeSummary>
-    /// Whether there are more episodes than the page lists.
-    private let isCut: Bool
-    private let shows: [ShowID: Podcast]
-    private let views: [String]
-
+package enum ViewPage {
     /// The maximum number of episodes on the page.
     private static let limit = 500
     /// The number of episodes to load. It is one more than `limit`, so that the page can show whether there are more
@@ -21,16 +14,12 @@ package struct ViewPage: Sendable {
     /// - Parameters:
     ///   - episodes: The episodes in the order of the page, up to `loadLimit`.
     ///   - views: The names of the folders of all views.
-    package init(folder: String, _ episodes: [EpisodeSummary], shows: [ShowID: Podcast], views: [String] = []) {
-        self.folder = folder
-        self.episodes = episodes.prefix(Self.limit)
-        isCut = episodes.count > Self.limit
-        self.shows = shows
-        self.views = views
-    }
-
-    package var bytes: [UInt8] {
-        let count = "\(isCut ? "the first " : "")\(episodes.count.counted("episode"))"
+    package static func bytes(
+        folder: String, _ episodes: [EpisodeSummary], shows: [ShowID: Podcast], views: [String] = []
+    ) -> [UInt8] {
+        let listed = episodes.prefix(limit)
+        let count = "\(episodes.count > limit ? "the first " : "")\(listed.count.counted("episode"))"
+        let rows = listed.compactMap { episode in shows[episode.podcast].map { row(of: episode, $0) } }
         let list: Markup =
             episodes.isEmpty
             ? """
@@ -40,7 +29,7 @@ package struct ViewPage: Sendable {
             : """
             <div class="bar"><h2>Episodes</h2>\(Markup.filter)</div>
             <ol class="episodes">
-            \(episodes.compactMap(row))</ol>
+            \(rows)</ol>
 
             """
         let page: Markup = """
@@ -54,26 +43,20 @@ package struct ViewPage: Sendable {
         return page.bytes
     }
 
-    private func row(of episode: EpisodeSummary) -> Markup? {
-        guard let show = shows[episode.podcast] else { return nil }
-        let fileExtension = FileName.fileExtension(of: episode.name)
-        let isVideo = MediaType.isVideo(type: episode.type, fileExtension: fileExtension)
-        let isPlayable = MediaType(type: episode.type, url: "file.\(fileExtension)").major != .other
+    private static func row(of episode: EpisodeSummary, _ show: Podcast) -> Markup {
         let file = ["..", show.name, episode.name]
-        let player = Markup.player(
-            isVideo ? "video" : "audio", path: file, title: episode.title, duration: episode.duration,
-            position: episode.position, isPlayed: episode.played)
+        let player = episode.player.map { Markup.player($0, path: file, of: episode) }
         let length = episode.rest ?? episode.duration.map(TimeText.clock) ?? ""
         return """
             <li\(raw: episode.played ? " class=\"played\"" : "")><details><summary>\
             \(Markup.art(of: show, in: ["..", show.name]))\
-            \(Markup.heading(episode.title, isPlayed: episode.played))\
+            \(Markup.heading(episode))\
             <span class="from" dir="auto">\(show.title)</span><span class="facts">\
             <span>\(day: episode.published, offset: episode.publishedOffset)</span><span>\(length)</span>\
             \(Markup.state(isComplete: episode.complete))</span>\
-            \(Markup.listening(episode.position, of: episode.duration, isPlayed: episode.played))</summary>\
+            \(Markup.listening(episode))</summary>\
             <div class="inside">
-            \(isPlayable ? player : nil)<p class="facts line">\
+            \(player)<p class="facts line">\
             <a href="\(path: "..", show.name, "index.html")#e\(episode.id)" dir="auto">\(show.title)</a>\
             <a href="\(path: file)">File</a></p>
             </div></details></li>
@@ -83,6 +66,13 @@ package struct ViewPage: Sendable {
 }
 
 extension EpisodeSummary {
+    /// The element that plays the episode, `audio` or `video`; `nil` for other media, such as a book or a picture.
+    var player: String? {
+        let fileExtension = FileName.fileExtension(of: name)
+        if MediaType(type: type, url: "file.\(fileExtension)").major == .other { return nil }
+        return MediaType.isVideo(type: type, fileExtension: fileExtension) ? "video" : "audio"
+    }
+
     /// The remaining time of an episode in progress, such as `12:07 left`; `nil` for other episodes.
     var rest: String? {
         guard !played, let duration, let position, position >= ListeningRules.inProgress, duration > position else {

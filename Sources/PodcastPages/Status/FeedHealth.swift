@@ -3,25 +3,21 @@ internal import PodcastFeed
 package import PodcastLibrary
 
 /// The refresh state of a show's feed: the first member of `.feed.json`, `health`.
-package struct FeedHealth: Sendable {
-    private let show: Podcast
-
-    package init(_ show: Podcast) { self.show = show }
-
+package enum FeedHealth {
     /// The first bytes of a stored feed document: the opening of a JSON object that is formatted on several lines.
     package static let documentOpening = Array("{\n".utf8)
 
     /// A complete `.feed.json`, for a show without a stored feed document.
-    package var bytes: [UInt8] { value.encoded() + [UInt8(ascii: "\n")] }
+    package static func bytes(of show: Podcast) -> [UInt8] { value(of: show).encoded() + [UInt8(ascii: "\n")] }
 
     /// The beginning of a document that consists of `health` and the members of the stored feed document. The caller
     /// appends the stored document without its first bytes, `documentOpening`.
-    package var openingBytes: [UInt8] {
+    package static func openingBytes(of show: Podcast) -> [UInt8] {
         // The end of the object is a line feed and a brace.
-        value.encoded().dropLast(2) + Array(",\n".utf8)
+        value(of: show).encoded().dropLast(2) + Array(",\n".utf8)
     }
 
-    private var value: OrderedJSON {
+    private static func value(of show: Podcast) -> OrderedJSON {
         .object([
             (
                 "health",

@@ -3,7 +3,7 @@ internal import PodcastProtocol
 internal import Transfers
 
 /// The page of active tasks, `.status.html`, which reloads itself.
-package struct StatusPage: Sendable {
+package enum StatusPage {
     /// A download or an upload that has recently finished or failed.
     package struct Ended: Sendable, Equatable {
         /// `SHOW/EPISODE`, or the title of an upload.
@@ -25,47 +25,30 @@ package struct StatusPage: Sendable {
         }
     }
 
-    private let report: StatusReport
-    private let rates: [Double]
-    private let ended: [Ended]
-    private let now: Int64
-    private let views: [String]
+    /// The maximum number of ended transfers on the page.
+    package static let endedLimit = 20
 
     /// - Parameters:
     ///   - rates: The total rate in bytes per second for each of the last seconds, newest last.
     ///   - ended: Transfers that have recently finished or failed, newest first.
     ///   - now: The current time in seconds since 1970 UTC.
     ///   - views: The names of the views' folders.
-    package init(
+    package static func bytes(
         _ report: StatusReport, rates: [Double], ended: [Ended] = [], now: Int64 = 0, views: [String] = []
-    ) {
-        self.report = report
-        self.rates = rates.map { $0.isFinite ? max(0, $0) : 0 }
-        self.ended = ended
-        self.now = now
-        self.views = views
-    }
-
-    /// The seconds between two reloads; `idle` if there is no task, or all tasks have failed.
-    private static let pace = (busy: 2, idle: 10)
-    /// The maximum number of ended transfers on the page.
-    package static let endedLimit = 20
-
-    package var bytes: [UInt8] {
+    ) -> [UInt8] {
+        let rates = rates.map { $0.isFinite ? max(0, $0) : 0 }
+        let summary = report.counts.compactMap { $0.count > 0 ? "\($0.count) \($0.state.rawValue)" : nil }
         let isBusy = !report.tasks.isEmpty
-        let pace = report.tasks.contains { $0.state != .failed } ? Self.pace.busy : Self.pace.idle
+        // The seconds between two reloads: more if there is no task, or all tasks have failed.
+        let seconds = report.tasks.contains { $0.state != .failed } ? 2 : 10
         let title = isBusy ? summary.joined(separator: ", ") : "No active tasks"
         let counts = (isBusy ? summary : ["no active tasks"]).map { "<span>\($0)</span>" as Markup }
-        let omitted: Markup = """
-            <p class="facts">\(report.omittedText)</p>
-
-            """
         let tasks: Markup =
             isBusy
             ? """
             <ul class="tasks">
             \(report.tasks.map(row))</ul>
-            \(report.omittedCount > 0 ? omitted : nil)
+            \(report.omittedCount > 0 ? fact(report.omittedText) : nil)
             """
             : """
             <p class="none">Nothing is being transferred. Downloads, uploads and refreshes show up here.</p>
@@ -78,34 +61,27 @@ package struct StatusPage: Sendable {
             \(Markup.navigation(current: [".status.html"], views: views))\
             <header><h1>Transfers</h1><p class="facts line">\(counts)</p></header>
             <main>
-            <p class="line" hidden><label><input type="checkbox" id="auto" checked data-seconds="\(pace)">\
-            Update every \(pace) seconds</label></p>
-            \(isBusy || rates.contains { $0 > 0 } ? plot : nil)\(tasks)\(archive)\(covers)\(endedList)</main>
+            <p class="line" hidden><label><input type="checkbox" id="auto" checked data-seconds="\(seconds)">\
+            Update every \(seconds) seconds</label></p>
+            \(isBusy || rates.contains { $0 > 0 } ? plot(rates, now: report.rate) : nil)\(tasks)\
+            \(report.archive.map { fact("Archive: \($0)", style: " bad") })\
+            \(report.covers > 0 ? fact("\(report.covers.counted("cover")) still to be fetched") : nil)\
+            \(list(of: ended, now: now))</main>
             \(Markup.end)
             """
         return page.bytes
     }
 
-    private var archive: Markup? {
-        report.archive.map {
-            """
-            <p class="facts bad">Archive: \($0)</p>
+    private static func fact(_ text: String, style: String = "") -> Markup {
+        """
+        <p class="facts\(style)">\(text)</p>
 
-            """
-        }
+        """
     }
 
-    private var covers: Markup? {
-        if report.covers == 0 { return nil }
-        return """
-            <p class="facts">\(report.covers.counted("cover")) still to be fetched</p>
-
-            """
-    }
-
-    private var endedList: Markup? {
+    private static func list(of ended: [Ended], now: Int64) -> Markup? {
         if ended.isEmpty { return nil }
-        let rows = ended.prefix(Self.endedLimit).map { transfer -> Markup in
+        let rows = ended.prefix(endedLimit).map { transfer -> Markup in
             let result = transfer.error != nil ? "failed" : transfer.isUpload ? "published" : "downloaded"
             let size = transfer.error == nil ? transfer.size.map { "<span>\(ByteText.size($0))</span>" as Markup } : nil
             return """
@@ -123,25 +99,19 @@ package struct StatusPage: Sendable {
             """
     }
 
-    private var summary: [String] {
-        report.counts.compactMap { $0.count > 0 ? "\($0.count) \($0.state.rawValue)" : nil }
-    }
-
     // MARK: Plot
 
-    /// The height of the plot in SVG user units.
-    private static let height = 40
-
-    private var plot: Markup {
+    private static func plot(_ rates: [Double], now: Double) -> Markup {
         let peak = rates.max() ?? 0
-        let rate = ByteText.rate(report.rate)
+        let rate = ByteText.rate(now)
         guard peak > 0, rates.count > 1 else {
             return """
                 <figure class="plot"><figcaption class="facts"><strong>\(rate)</strong></figcaption></figure>
 
                 """
         }
-        let (end, height) = (rates.count - 1, Self.height)
+        // In SVG user units.
+        let (end, height) = (rates.count - 1, 40)
         let curve = rates.enumerated().map { index, rate in
             // Leaves space for the stroke at the top; zero lies on the bottom line.
             let y = Double(height) - rate / peak * Double(height - 1)
@@ -167,13 +137,13 @@ package struct StatusPage: Sendable {
     /// Kinds of tasks whose path starts with the name of a show.
     private static let aboutShows: Set<TaskInfo.Kind> = [.download, .refresh, .artwork, .transcript, .archive]
 
-    private func row(of task: StatusReport.Task) -> Markup {
+    private static func row(of task: StatusReport.Task) -> Markup {
         // The style sheet covers only the states that the summary counts. A task in any other state looks like a queued
         // one.
         let style = TaskState.counted.contains(task.state) ? task.state : .queued
         let parts = task.path.split(separator: "/", maxSplits: 1)
         var name: Markup = "\(task.path)"
-        if Self.aboutShows.contains(task.kind), let show = parts.first {
+        if aboutShows.contains(task.kind), let show = parts.first {
             name = "<a href=\"\(path: String(show), "index.html")\">\(parts.last ?? show)</a>"
         }
         // Without a value, the bar shows that the progress is unknown.
@@ -191,14 +161,11 @@ package struct StatusPage: Sendable {
             """
     }
 
-    private func facts(of task: StatusReport.Task, show: String?) -> [String] {
+    private static func facts(of task: StatusReport.Task, show: String?) -> [String] {
         var facts: [String] = []
         if let show { facts.append(show) }
         facts.append(task.kind == .download ? task.state.rawValue : "\(task.kind.rawValue), \(task.state.rawValue)")
-        if let progress = task.progress {
-            let tenths = Int((progress * 10).rounded(.down))
-            facts.append("\(tenths / 10).\(tenths % 10)%")
-        }
+        if let progress = task.progress { facts.append(String(ProgressBar.percent(progress).drop { $0 == " " })) }
         if task.expected ?? task.estimate != nil {
             facts.append("\(ByteText.size(task.received)) of \(task.sizeText)")
         } else if task.received > 0 {

@@ -6,26 +6,10 @@ internal import PodcastProtocol
 package struct TroubleNotice: Sendable {
     package let trouble: FeedTrouble
     package let unsaved: UnsavedEpisodes
-    private let show: String
-    private let isArchived: Bool
-
-    /// Returns the notice for a show; `nil` if no trouble was announced, or it has ended.
-    package init?(of show: Podcast, in library: Library) throws {
-        guard let trouble = show.trouble.announced else { return nil }
-        self.init(
-            trouble, of: show.name, try library.unsavedEpisodes(of: show.id),
-            isArchived: try library.settings(of: show.id)["archive"] == "true")
-    }
-
-    /// - Parameters:
-    ///   - show: The name of the show's folder.
-    ///   - isArchived: Whether podfs archives the show already.
-    package init(_ trouble: FeedTrouble, of show: String, _ unsaved: UnsavedEpisodes, isArchived: Bool = false) {
-        self.trouble = trouble
-        self.unsaved = unsaved
-        self.show = show
-        self.isArchived = isArchived
-    }
+    /// The name of the show's folder.
+    let show: String
+    /// Whether podfs archives the show already.
+    var isArchived = false
 
     /// The notice as one or two sentences.
     package var text: String { "\(reason); \(loss)." }
@@ -52,5 +36,15 @@ package struct TroubleNotice: Sendable {
             + (isArchived
                 ? ": \(download) saves what is left"
                 : ": podfs set \(name) archive=true and \(download) save what is left")
+    }
+}
+
+extension TroubleNotice {
+    /// Returns the notice for a show; `nil` if no trouble was announced, or it has ended.
+    package init?(of show: Podcast, in library: Library) throws {
+        guard let trouble = show.trouble.announced else { return nil }
+        self.init(
+            trouble: trouble, unsaved: try library.unsavedEpisodes(of: show.id), show: show.name,
+            isArchived: try library.settings(of: show.id)["archive"] == "true")
     }
 }

@@ -48,7 +48,7 @@ struct Markup: ExpressibleByStringInterpolation, Sendable {
         /// calendar's range.
         mutating func appendInterpolation(day seconds: Int64?, offset: Int = 0) {
             guard let day = seconds.flatMap({ GregorianDay(seconds: $0, offset: offset) }) else { return }
-            appendInterpolation("<time datetime=\"\(day)\">\(DayText.text(day))</time>" as Markup)
+            appendInterpolation("<time datetime=\"\(day)\">\(day.inWords)</time>" as Markup)
         }
     }
 
@@ -133,9 +133,9 @@ struct Markup: ExpressibleByStringInterpolation, Sendable {
     }
 
     /// Returns the title of an episode as a heading, with a mark if it was played.
-    static func heading(_ title: String, isPlayed: Bool) -> Markup {
+    static func heading(_ episode: EpisodeSummary) -> Markup {
         let mark: Markup = " <span class=\"mark\" aria-hidden=\"true\">✓</span><span class=\"hidden\"> played</span>"
-        return "<h3 dir=\"auto\">\(title)\(isPlayed ? mark : nil)</h3>"
+        return "<h3 dir=\"auto\">\(episode.title)\(episode.played ? mark : nil)</h3>"
     }
 
     /// Returns the label `downloaded` or `not downloaded`.
@@ -146,9 +146,9 @@ struct Markup: ExpressibleByStringInterpolation, Sendable {
     }
 
     /// Returns a bar with the playback position of an episode in progress; `nil` for other episodes.
-    static func listening(_ position: Double?, of duration: Double?, isPlayed: Bool) -> Markup? {
-        guard !isPlayed, let position, let duration, position >= ListeningRules.inProgress, duration > 0,
-            position.isFinite, duration.isFinite
+    static func listening(_ episode: EpisodeSummary) -> Markup? {
+        guard !episode.played, let position = episode.position, let duration = episode.duration,
+            position >= ListeningRules.inProgress, duration > 0, position.isFinite, duration.isFinite
         else { return nil }
         let part = Int(min(100, position / duration * 100))
         let text = "\(TimeText.clock(position)) of \(TimeText.clock(duration)) played"
@@ -156,20 +156,18 @@ struct Markup: ExpressibleByStringInterpolation, Sendable {
     }
 
     /// Returns a link that the script replaces by a player.
-    static func player(
-        _ element: String, path: [String], title: String, duration: Double?, position: Double?, isPlayed: Bool
-    ) -> Markup {
-        let at = start(position, isPlayed: isPlayed)
-        let length = duration.map { " data-length=\"\(TimeText.clock($0))\"" as Markup }
+    static func player(_ element: String, path: [String], of episode: EpisodeSummary) -> Markup {
+        let length = episode.duration.map { " data-length=\"\(TimeText.clock($0))\"" as Markup }
         return """
-            <p><a data-player="\(element)"\(length)\(at) href="\(path: path)" aria-label="\(title)">Play</a></p>
+            <p><a data-player="\(element)"\(length)\(start(of: episode)) href="\(path: path)" \
+            aria-label="\(episode.title)">Play</a></p>
 
             """
     }
 
     /// Returns the attribute with the position at which a player starts; `nil` for the beginning.
-    static func start(_ position: Double?, isPlayed: Bool) -> Markup? {
-        guard let position, position >= 1, !isPlayed else { return nil }
+    static func start(of episode: EpisodeSummary) -> Markup? {
+        guard let position = episode.position, position >= 1, !episode.played else { return nil }
         return " data-at=\"\(WholeNumber.of(position))\""
     }
 
@@ -184,25 +182,19 @@ extension Int {
     func counted(_ noun: String) -> String { self == 1 ? "1 \(noun)" : "\(WholeNumber.text(self)) \(noun)s" }
 }
 
-/// Days in English.
-enum DayText {
-    /// Returns `20 Nov 2026`.
-    static func text(_ day: GregorianDay) -> String {
-        let (year, month, dayOfMonth) = day.components
-        return "\(dayOfMonth) \(GregorianDay.monthNames[month - 1]) \(GregorianDay.padded(year, 4))"
+extension GregorianDay {
+    /// The day in English: `20 Nov 2026`.
+    var inWords: String {
+        let (year, month, dayOfMonth) = components
+        return "\(dayOfMonth) \(Self.monthNames[month - 1]) \(Self.padded(year, 4))"
     }
 }
 
-/// The language of a show or an episode, from a feed.
-enum LanguageTag {
-    /// Returns ` lang="de"` if the tag has only letters, digits and hyphens, as RFC 5646 requires, and at most 35 of
-    /// them; otherwise an empty string.
-    static func attribute(_ tag: String?) -> String {
-        guard let tag, !tag.isEmpty, tag.utf8.count <= 35,
-            tag.unicodeScalars.allSatisfy({
-                $0.isASCII && ($0.properties.isAlphabetic || "0123456789-".unicodeScalars.contains($0))
-            })
-        else { return "" }
-        return " lang=\"\(tag)\""
+extension Podcast {
+    /// ` lang="de"` if the feed's language has only letters, digits and hyphens, as RFC 5646 requires, and at most 35
+    /// of them; otherwise an empty string.
+    var languageAttribute: String {
+        guard let language, language.wholeMatch(of: /[A-Za-z0-9\-]{1,35}/) != nil else { return "" }
+        return " lang=\"\(language)\""
     }
 }

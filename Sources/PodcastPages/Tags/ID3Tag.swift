@@ -9,18 +9,8 @@ package import PodcastLibrary
 /// without its picture. The picture is the last frame, so the tag ends with the picture's bytes, which the caller
 /// appends to `bytes(before:)`.
 package struct ID3Tag: Sendable {
-    /// The picture at the end of the tag.
-    package struct Picture: Sendable {
-        /// The MIME type.
-        package var type: String
-        /// The size in bytes.
-        package var size: Int
-
-        package init(type: String, size: Int) {
-            self.type = type
-            self.size = size
-        }
-    }
+    /// The picture at the end of the tag: its MIME type, and its size in bytes.
+    package typealias Picture = (type: String, size: Int)
 
     /// The maximum size of a text in bytes.
     private static let textLimit = 2 << 10
@@ -33,18 +23,10 @@ package struct ID3Tag: Sendable {
 
     private var frames: [UInt8] = []
 
-    package init() {}
-
     /// Adds a text frame, unless the text is empty.
-    package mutating func add(_ name: String, _ text: String?) {
+    mutating func add(_ name: String, _ text: String?) {
         let text = Self.bounded(text ?? "", Self.textLimit)
         if !text.isEmpty { add(name, [Self.utf8] + text) }
-    }
-
-    /// Adds a comment in an unknown language (`XXX` of ISO 639-2), unless it is empty.
-    package mutating func addComment(_ text: String?) {
-        let text = Self.bounded(text ?? "", Self.commentLimit, keepsLines: true)
-        if !text.isEmpty { add("COMM", [Self.utf8] + Array("XXX".utf8) + [0] + text) }
     }
 
     /// Adds chapters and their table of contents.
@@ -52,7 +34,7 @@ package struct ID3Tag: Sendable {
     /// - Parameters:
     ///   - chapters: Sorted by start.
     ///   - duration: The episode's duration in seconds, at which the last chapter ends; `nil` if unknown.
-    package mutating func add(_ chapters: [Chapter], duration: Double?) {
+    mutating func add(_ chapters: [Chapter], duration: Double?) {
         let chapters = chapters.prefix(Self.chapterLimit)
         guard !chapters.isEmpty else { return }
         let ids = chapters.indices.map { Array("ch\($0)".utf8) + [0] }
@@ -96,9 +78,7 @@ package struct ID3Tag: Sendable {
         [21, 14, 7, 0].map { UInt8(truncatingIfNeeded: size >> $0) & 0x7F }
     }
 
-    private static func bigEndian(_ number: UInt32) -> [UInt8] {
-        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
-    }
+    private static func bigEndian(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian, Array.init) }
 
     private static func milliseconds(_ seconds: Double) -> UInt32 {
         // The limit keeps the product within 32 bits.
@@ -120,18 +100,16 @@ package struct ID3Tag: Sendable {
     }
 }
 
-extension ID3Tag.Picture {
+extension ID3Tag {
     /// Returns the MIME type of art by its first bytes; `nil` for a format that players may not support in tags.
-    package static func type(of bytes: some Sequence<UInt8>) -> String? {
+    package static func pictureType(of bytes: some Sequence<UInt8>) -> String? {
         if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
         if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return "image/png" }
         if bytes.starts(with: Array("GIF8".utf8)) { return "image/gif" }
         return bytes.starts(with: Array("RIFF".utf8)) && bytes.dropFirst(8).starts(with: Array("WEBP".utf8))
             ? "image/webp" : nil
     }
-}
 
-extension ID3Tag {
     /// Creates the tag of an episode from what the library knows.
     ///
     /// - Parameter chapters: Sorted by start.
@@ -150,7 +128,10 @@ extension ID3Tag {
         add("TRCK", episode.episode.flatMap { Int(exactly: $0) }.map(String.init))
         add("TPOS", episode.season.map(String.init))
         add("TCON", "Podcast")
-        addComment(episode.notes.map { NotesLines.lines(of: $0, limit: 64 << 10).joined(separator: "\n") })
+        let notes = NotesLines.lines(of: episode.notes ?? "", limit: 64 << 10).joined(separator: "\n")
+        let comment = Self.bounded(notes, Self.commentLimit, keepsLines: true)
+        // The language is unknown (`XXX` of ISO 639-2).
+        if !comment.isEmpty { add("COMM", [Self.utf8] + Array("XXX".utf8) + [0] + comment) }
         add(chapters, duration: episode.duration)
     }
 }

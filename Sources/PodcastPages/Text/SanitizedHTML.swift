@@ -38,7 +38,6 @@ package enum SanitizedHTML {
     /// Escapes text for elements and for attributes in double quotes.
     package static func escaped(_ text: String) -> String {
         var result: [UInt8] = []
-        result.reserveCapacity(text.utf8.count)
         escape(text.utf8, into: &result)
         return String(decoding: result, as: UTF8.self)
     }
@@ -125,13 +124,11 @@ package enum SanitizedHTML {
     /// Returns whether the text contains a tag, a comment or a processing instruction.
     private static func hasTags(_ text: [UInt8]) -> Bool {
         zip(text, text.dropFirst()).contains { byte, next in
-            byte == UInt8(ascii: "<") && (isLetter(next) || "/!?".utf8.contains(next))
+            byte == UInt8(ascii: "<") && (letters.contains(next | 0x20) || "/!?".utf8.contains(next))
         }
     }
 
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-    }
+    private static let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
 
     /// Returns the HTML without the attributes of a tag after some hundred. libxml2 compares each attribute of a tag
     /// with all earlier ones: a tag of 256 KiB took 4.5 s.
@@ -155,7 +152,7 @@ package enum SanitizedHTML {
                 default: isAfterEquals = false
                 }
                 if separators ?? 0 > separatorLimit { continue }
-            } else if byte == UInt8(ascii: "<"), index + 1 < html.count, isLetter(html[index + 1]) {
+            } else if byte == UInt8(ascii: "<"), index + 1 < html.count, letters.contains(html[index + 1] | 0x20) {
                 (separators, isAfterEquals) = (0, false)
             }
             output.append(byte)
@@ -222,7 +219,7 @@ package enum SanitizedHTML {
                 }
                 return false
             case XML_ELEMENT_NODE:
-                let name = Self.string(node.pointee.name).lowercased()
+                let name = Self.string(node.pointee.name)
                 if dropped.contains(name) { return false }
                 if name == "img" {
                     // Only the alternative text is written, because loading the image would reveal the user to its
@@ -253,7 +250,7 @@ package enum SanitizedHTML {
         private mutating func leave(_ node: xmlNodePtr) {
             guard opened.last == node else { return }
             opened.removeLast()
-            output.append(contentsOf: "</\(written(Self.string(node.pointee.name).lowercased()))>".utf8)
+            output.append(contentsOf: "</\(written(Self.string(node.pointee.name)))>".utf8)
         }
 
         /// Returns the name under which an element is written.
@@ -262,20 +259,15 @@ package enum SanitizedHTML {
             return "h\(headings)"
         }
 
-        /// Returns the attributes with lower-case names, each name once.
+        /// Returns the attributes. The parser has made their names lower case, and has dropped repeated ones.
         private static func attributes(of node: xmlNodePtr) -> [(name: String, value: String)] {
             var found: [(name: String, value: String)] = []
             var next = node.pointee.properties
             while let attribute = next, found.count < attributeLimit {
                 next = attribute.pointee.next
-                let name = string(attribute.pointee.name).lowercased()
-                if found.contains(where: { $0.name == name }) { continue }
-                var value = ""
-                if let content = xmlNodeListGetString(node.pointee.doc, attribute.pointee.children, 1) {
-                    value = string(content)
-                    podfs_xml_free(content)
-                }
-                found.append((name, value))
+                let content = xmlNodeListGetString(node.pointee.doc, attribute.pointee.children, 1)
+                defer { podfs_xml_free(content) }
+                found.append((string(attribute.pointee.name), string(content)))
             }
             return found
         }

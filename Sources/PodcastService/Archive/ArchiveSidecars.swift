@@ -100,12 +100,12 @@ final class ArchiveSidecars: ServicePart {
                 switch kind {
                 case nil:
                     if let notes = episode.notes, !notes.isEmpty {
-                        bytes = NotesPage(episode, notes: notes, show: show).archivedBytes
+                        bytes = NotesPage.bytes(of: episode, notes: notes, show: show, linksBack: false)
                     }
                 case .chapters:
                     if extras.chaptersURL != nil { bytes = await asset(.chapters, id.rawValue, &isComplete) }
                     if bytes == nil, isComplete, !extras.chapters.isEmpty {
-                        bytes = ChapterList(extras.chapters, title: episode.title, duration: episode.duration).bytes
+                        bytes = ChapterList.bytes(extras.chapters, title: episode.title, duration: episode.duration)
                     }
                 case let kind?:
                     guard !episode.sidecars.isDisjoint(with: sidecars) else { continue }

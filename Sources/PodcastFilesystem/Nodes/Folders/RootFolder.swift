@@ -83,9 +83,9 @@ enum FixedFile: Int64, CaseIterable, Sendable {
         switch self {
         case .status: GeneratedContent(Array(try mount.statusReport().text.utf8))
         case .statusJSON: GeneratedContent(try mount.statusReport().jsonBytes)
-        case .statusPage: GeneratedContent(try mount.statusPage().bytes)
+        case .statusPage: GeneratedContent(try mount.statusPage())
         case .subscriptions: GeneratedContent(try mount.subscriptions.render(mount))
-        case .shelf: GeneratedContent(try mount.shelfPage().bytes)
+        case .shelf: GeneratedContent(try mount.shelfPage())
         case .noMedia, .trackerIgnore: GeneratedContent([])
         }
     }
@@ -153,7 +153,7 @@ final class SubscriptionsRendering: Sendable {
 }
 
 extension PodcastFilesystem {
-    fileprivate func shelfPage() throws -> ShelfPage {
+    fileprivate func shelfPage() throws -> [UInt8] {
         var newest: [ShowID: Int64] = [:]
         for folder in try library.folders() { newest[folder.id] = folder.newest }
         var shelf = Shelf(try library.podcasts(), newest: newest)
@@ -162,7 +162,7 @@ extension PodcastFilesystem {
         shelf.latest = try library.newestEpisodes(limit: Shelf.latestLimit)
         shelf.titles = try library.titles(limit: Shelf.titleLimit)
         shelf.views = try library.viewFolders().map(\.name)
-        return ShelfPage(shelf)
+        return shelf.page
     }
 
     fileprivate func statusReport() throws -> StatusReport {
@@ -173,8 +173,8 @@ extension PodcastFilesystem {
         return report
     }
 
-    fileprivate func statusPage() throws -> StatusPage {
-        StatusPage(
+    fileprivate func statusPage() throws -> [UInt8] {
+        StatusPage.bytes(
             try statusReport(), rates: live.rates, ended: try library.endedTransfers(limit: StatusPage.endedLimit),
             now: now, views: try library.viewFolders().map(\.name))
     }

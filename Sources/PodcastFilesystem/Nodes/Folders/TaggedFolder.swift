@@ -307,7 +307,7 @@ extension PodcastFilesystem {
             guard let content = GeneratedContent.file(path), (1...Self.largestPicture).contains(content.size),
                 let type = Self.imageType(of: content)
             else { continue }
-            let head = tag.bytes(before: ID3Tag.Picture(type: type, size: Int(content.size)))
+            let head = tag.bytes(before: (type, Int(content.size)))
             return ReplacementTag(content: content.preceded(by: head), skipped: skipped)
         }
         return ReplacementTag(content: GeneratedContent(tag.bytes(before: nil)), skipped: skipped)
@@ -320,7 +320,7 @@ extension PodcastFilesystem {
     private static func imageType(of content: GeneratedContent) -> String? {
         var head = [UInt8](repeating: 0, count: Int(min(content.size, 16)))
         let count = head.withUnsafeMutableBytes { (try? content.read(into: $0, at: 0)) ?? 0 }
-        return ID3Tag.Picture.type(of: head.prefix(count))
+        return ID3Tag.pictureType(of: head.prefix(count))
     }
 
     /// Returns the chapters of an episode from the first local source that has any; sends no request.

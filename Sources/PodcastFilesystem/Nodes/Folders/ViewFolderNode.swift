@@ -108,11 +108,11 @@ struct ViewPageFile: GeneratedFile {
     func render() throws -> Rendering? {
         guard let view = try mount.library.viewFolder(id: node.view) else { return nil }
         let shows = try mount.library.podcasts().map { ($0.id, $0) }
-        let page = ViewPage(
+        let page = ViewPage.bytes(
             folder: view.name, try mount.library.shelf(of: view.id, limit: ViewPage.loadLimit),
             shows: Dictionary(shows, uniquingKeysWith: { first, _ in first }),
             views: try mount.library.viewFolders().map(\.name))
-        return Rendering(content: GeneratedContent(page.bytes), modified: mount.now, changed: mount.now)
+        return Rendering(content: GeneratedContent(page), modified: mount.now, changed: mount.now)
     }
 }
 
@@ -185,7 +185,7 @@ extension PodcastFilesystem {
             track?.name = link.name
             return track
         }
-        return GeneratedContent(Playlist(title: title, tracks: tracks, isSerial: false).bytes)
+        return GeneratedContent(Playlist.bytes(title: title, tracks: tracks, isSerial: false))
     }
 
     /// Lists again each view that the kernel has cached and that has changed.
