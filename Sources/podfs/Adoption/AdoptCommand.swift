@@ -206,7 +206,7 @@ private struct AdoptionOutput {
                 .object([
                     ("file", .string(file)), ("size", .int(orNull: size)),
                     ("result", .string(failure == nil ? result : "failed")), ("episode", .string(orNull: episode)),
-                    ("evidence", .string(orNull: evidence)), ("certain", .bool(orNull: isCertain)),
+                    ("evidence", .string(orNull: evidence)), ("certain", isCertain.map { .bool($0) } ?? .null),
                     ("reason", .string(orNull: failure ?? reason)),
                 ]))
         } else if let failure {
