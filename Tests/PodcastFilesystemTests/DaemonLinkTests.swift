@@ -97,6 +97,7 @@ struct DaemonLinkTests {
         first.die()
         try await waitUntil { journal.entries.count == 3 }
         let second = try FakeDaemon(mounted.paths)
+        try second.writePIDFile()
         try await waitUntil { journal.entries == ["connected [9]", "event 5", "disconnected", "connected []"] }
         link.close()
         // After `close` the handlers are no longer called.

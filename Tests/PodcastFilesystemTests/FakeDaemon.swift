@@ -13,11 +13,13 @@ final class FakeDaemon: Sendable {
     /// The handler of a request. The default handler sends no answer.
     typealias Handler = @Sendable (FakeDaemon, Frame) -> Void
 
+    private let paths: InstallationPaths
     private let server: FrameServer
     private let received = Journal<Frame>()
     private let opens = Journal<EpisodeID?>()
 
     init(_ paths: InstallationPaths, tasks: [TaskInfo] = [], handler: @escaping Handler = { _, _ in }) throws {
+        self.paths = paths
         server = try FrameServer(listeningAt: paths.socket)
         let welcome = Welcome(
             protocolVersion: protocolVersion, schema: Library.schemaVersion, library: paths.library,
@@ -45,6 +47,12 @@ final class FakeDaemon: Sendable {
 
     /// Closes every connection at once, as SIGKILL does.
     func die() { server.stop() }
+
+    /// Writes the PID file, as a daemon does once it listens. A mount that is not connected to a daemon watches for
+    /// this file.
+    func writePIDFile() throws {
+        try Data("\(getpid())\n".utf8).write(to: URL(fileURLWithPath: paths.pidFile), options: .atomic)
+    }
 
     // MARK: Received frames
 

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Foundation
 internal import Glibc
 internal import Platform
@@ -7,9 +6,10 @@ internal import Synchronization
 
 /// The mount's connection to the daemon. A request without a response is sent again on the next connection.
 ///
-/// While requests wait for a response and there is no connection, the link starts a daemon if none runs. Without
-/// requests it only looks for a daemon that another process has started, every `searchInterval`. Responses and events
-/// are delivered on the connection's thread, failures on any thread.
+/// If requests wait for a response when the connection is lost, the link reconnects immediately. Otherwise it
+/// reconnects at the next request. In either case it starts a daemon if none runs. The link also connects when another
+/// process has started a daemon, which it detects by the daemon's pid file (inotify). Responses and events are
+/// delivered on the connection's thread, failures on any thread.
 package final class DaemonLink: Sendable {
     /// A completion handler, called once with the daemon's response or the failure, unless the request is cancelled.
     package typealias Completion = @Sendable (Result<Frame, Failure>) -> Void
@@ -41,11 +41,7 @@ package final class DaemonLink: Sendable {
         /// The number of the last attempt to connect. When a connection of an earlier attempt ends, `handleDisconnect`
         /// ignores it.
         var attempt = 0
-        /// Whether the thread that connects runs, and whether it waits between two searches.
         var isConnecting = false
-        var isWaiting = false
-        /// Whether the next attempt to connect starts a daemon even if no request waits.
-        var startsDaemon = false
         /// The number of consecutive attempts to connect that failed with an error.
         var failedAttempts = 0
         /// The number of connections that have ended since the last response.
@@ -73,24 +69,26 @@ package final class DaemonLink: Sendable {
     private static let maxFailedAttempts = 3
     /// The minimum time for which a request waits for a stable daemon while daemons die in quick succession.
     private let patience: Duration
-    /// The interval between searches for a daemon that another process has started. There is none while a daemon is
-    /// connected.
-    private static let searchInterval = 2.0
-    /// Ends the wait of the thread that connects.
-    private let wake = DispatchSemaphore(value: 0)
+    /// The watch for the pid file that a daemon writes when it listens.
+    private let watch: FolderWatch
 
     package init(launcher: DaemonLauncher, patience: Duration = .seconds(60)) {
         self.launcher = launcher
         self.patience = patience
+        watch = FolderWatch(launcher.paths.runtime)
     }
 
-    /// Connects to a running daemon, now or once there is one. Starts one if none runs and `startsDaemon` is set.
+    deinit { watch.stop() }
+
+    /// Starts watching for daemons, and connects to a running one. Starts one if none runs and `startsDaemon` is set.
     package func start(observer: Observer, startsDaemon: Bool) {
-        state.withLock { state in
-            state.observer = observer
-            state.startsDaemon = startsDaemon
+        state.withLock { $0.observer = observer }
+        connectSoon(startsDaemon: startsDaemon)
+        startThread("podfs-watch") { [weak self, watch, launcher] in
+            // The folder may not exist yet, since it is recreated after every boot.
+            try? launcher.makeFolders()
+            while watch.wait() { self?.connectSoon(startsDaemon: false) }
         }
-        connectSoon()
     }
 
     /// Fails all waiting requests with ENODEV, and closes the connection.
@@ -100,7 +98,7 @@ package final class DaemonLink: Sendable {
             state.observer = nil
             return (exchange(&state.requests, with: [:]), state.connection.take())
         }
-        wake.signal()
+        watch.stop()
         connection?.close()
         let failure = Failure(errorNumber: ENODEV, message: "the file system is being unmounted")
         for request in requests.values { request.completion(.failure(failure)) }
@@ -125,7 +123,7 @@ package final class DaemonLink: Sendable {
         } else if let connection {
             transmit(token, on: connection)
         } else {
-            connectSoon()
+            connectSoon(startsDaemon: true)
         }
         return token
     }
@@ -204,32 +202,21 @@ package final class DaemonLink: Sendable {
 
     // MARK: Connecting
 
-    /// Starts the thread that connects, or ends its wait, unless there is a connection.
-    private func connectSoon() {
-        let (starts, wakes) = state.withLock { state in
-            if state.isEnded || state.connection != nil { return (false, false) }
-            defer { (state.isConnecting, state.isWaiting) = (true, false) }
-            return (!state.isConnecting, state.isWaiting)
+    /// Starts a thread that connects, unless there is a connection or an attempt to connect is under way.
+    private func connectSoon(startsDaemon: Bool) {
+        let begins = state.withLock { state in
+            if state.isConnecting || state.isEnded || state.connection != nil { return false }
+            state.isConnecting = true
+            return true
         }
-        if wakes { wake.signal() }
-        guard starts else { return }
-        startThread("podfs-connect") { [weak self, wake] in
-            while let waits = self?.connect() {
-                if waits { _ = wake.wait(timeout: .now() + Self.searchInterval) }
-            }
-        }
+        guard begins else { return }
+        startThread("podfs-connect") { [self] in connect(startsDaemon: startsDaemon) }
     }
 
-    /// Tries once to connect.
-    ///
-    /// - Returns: Whether to wait before the next attempt, because no request waits; `nil` if there is a connection, or
-    ///   the link has ended.
-    private func connect() -> Bool? {
-        let (attempt, misses, startsDaemon) = state.withLock { state in
+    private func connect(startsDaemon: Bool) {
+        let (attempt, misses) = state.withLock { state in
             state.attempt += 1
-            state.isWaiting = false
-            let startsDaemon = exchange(&state.startsDaemon, with: false) || !state.requests.isEmpty
-            return (state.attempt, max(state.disconnects, state.failedAttempts), startsDaemon)
+            return (state.attempt, max(state.disconnects, state.failedAttempts))
         }
         // The first restarts are immediate, later ones up to a second apart, so that a request that crashes daemons
         // does not keep the machine busy with restarts.
@@ -245,25 +232,28 @@ package final class DaemonLink: Sendable {
                 startsDaemon
                 ? try launcher.connectOrStart(role: .mount, onEvent: onEvent, onClose: onClose)
                 : try launcher.connect(role: .mount, onEvent: onEvent, onClose: onClose)
-            if let found {
-                activate(found, attempt)
-                return nil
+            guard let connection = found else {
+                state.withLock { $0.isConnecting = false }
+                if state.withLock({ !$0.requests.isEmpty }) { connectSoon(startsDaemon: true) }
+                return
             }
+            activate(connection, attempt)
         } catch {
-            let requests = state.withLock { state -> [UInt64: Request] in
+            let requests = state.withLock { state -> [UInt64: Request]? in
+                state.isConnecting = false
                 state.failedAttempts += 1
                 let wasConnectedRecently = state.lastConnected.map { $0.duration(to: .now) < patience } ?? false
-                if state.failedAttempts < Self.maxFailedAttempts || wasConnectedRecently { return [:] }
+                let retries = state.failedAttempts < Self.maxFailedAttempts || wasConnectedRecently
+                if retries, !state.requests.isEmpty { return nil }
                 state.failedAttempts = 0
                 return exchange(&state.requests, with: [:])
             }
+            guard let requests else {
+                connectSoon(startsDaemon: true)
+                return
+            }
             let failure = Failure(errorNumber: EIO, message: "\(error)")
             for request in requests.values { request.completion(.failure(failure)) }
-        }
-        return state.withLock { state in
-            state.isConnecting = !state.isEnded
-            state.isWaiting = state.requests.isEmpty
-            return state.isEnded ? nil : state.isWaiting
         }
     }
 
@@ -294,15 +284,15 @@ package final class DaemonLink: Sendable {
 
     /// Handles the end of the connection that `attempt` established. Does nothing if it is not the current connection.
     private func handleDisconnect(_ attempt: Int) {
-        let (isCurrent, observer) = state.withLock { state -> (Bool, Observer?) in
-            guard state.connection != nil, state.attempt == attempt else { return (false, nil) }
+        let ended = state.withLock { state -> (observer: Observer?, hasRequests: Bool)? in
+            guard state.connection != nil, state.attempt == attempt else { return nil }
             state.connection = nil
             state.lastConnected = .now
             state.disconnects += 1
-            return (true, state.observer)
+            return (state.observer, !state.requests.isEmpty)
         }
-        guard isCurrent else { return }
-        observer?.disconnected()
-        connectSoon()
+        guard let ended else { return }
+        ended.observer?.disconnected()
+        if ended.hasRequests { connectSoon(startsDaemon: true) }
     }
 }

@@ -95,10 +95,10 @@ extension Configuration {
             }
             do {
                 try key.apply(entry.value, &self)
-            } catch let error as SettingError {
-                throw document.error(at: entry.line, error.message)
             } catch {
-                throw document.error(at: entry.line, "\(entry.path): \(error)")
+                let message = "\(error)"
+                let named = message.hasPrefix(entry.path) ? message : "\(entry.path): \(message)"
+                throw document.error(at: entry.line, named)
             }
         }
         if service.schedule.minimum > service.schedule.maximum {

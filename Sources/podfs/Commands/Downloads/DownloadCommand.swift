@@ -41,6 +41,8 @@ struct DownloadCommand: PodfsCommand {
             let all = episodes.count == 1 ? "the episode is" : "all \(episodes.count) episodes are"
             return report.print(episodes.isEmpty ? "there is no episode to download" : "\(all) downloaded already")
         }
+        // Thousands of orders take the daemon seconds.
+        if missing.count >= 100 { report.print("ordering \(missing.count) episodes") }
         let problems =
             try await wait
             ? DownloadWait(installation: installation, library: library).run(missing)
