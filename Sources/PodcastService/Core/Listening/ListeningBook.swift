@@ -94,13 +94,7 @@ struct ListeningBook: Sendable {
             }
         }
         if report.phase == .started { return start(report, key, stored, at: now) }
-        // If the start was not reported to this book, for example because it was reported to a previous daemon, the
-        // stretch begins here. Until the player reports `playing`, it counts as paused: a paused player may seek.
-        var session =
-            sessions[key]
-            ?? Session(
-                process: report.process, stretch: report.position, position: report.position, reported: now,
-                rate: report.rate, isPlaying: false, isFromBeginning: false, isTentative: false)
+        var session = sessions[key] ?? Self.adopted(report, stored, at: now)
         let isKnown = sessions[key] != nil
         let wasPlaying = session.isPlaying && isKnown
         if report.phase == .seeked {
@@ -123,7 +117,7 @@ struct ListeningBook: Sendable {
         let isWritten = ListeningRules.isWritten(report.phase, after: session.lastWriteDue, at: now)
         let change = session.change(
             report, stored, isOwner: owners[report.episode] == key, isWritten: isWritten || takesOver)
-        // Do not set `lastWriteDue` if such a session begins with `playing`. The sender still follows the intervals
+        // Do not set `lastWriteDue` if an adopted session begins with `playing`. The sender still follows the intervals
         // that began with a write of the previous daemon, so its next report comes before a whole interval has passed
         // here. Without `lastWriteDue` that report is written too.
         if isWritten, isKnown || report.phase != .playing { session.lastWriteDue = now }
@@ -147,6 +141,18 @@ struct ListeningBook: Sendable {
         prune()
         guard isFromBeginning else { return Verdict() }
         return Verdict(resume: ListeningRules.resume(stored, duration: report.duration ?? stored.duration))
+    }
+
+    /// Returns a session whose start was not reported to this book, for example because it was reported to a previous
+    /// daemon. Its stretch begins at the stored position if the reported position is at or shortly after that position,
+    /// otherwise at the reported position. Until it reports `playing`, it counts as paused: a paused player may seek.
+    private static func adopted(_ report: ListeningReport, _ stored: StoredListening, at now: Instant) -> Session {
+        let distance = stored.position.map { report.position - $0 } ?? -1
+        let isNear = distance >= 0 && distance <= 3 * Double(ListeningRules.writeInterval.components.seconds)
+        return Session(
+            process: report.process, stretch: isNear ? report.position - distance : report.position,
+            position: report.position, reported: now, rate: report.rate, isPlaying: false,
+            listened: isNear ? distance : 0, isFromBeginning: false, isTentative: false)
     }
 
     /// Whether the episode has an owner, and the owner is the player of `key` or is playing.
