@@ -55,6 +55,7 @@ package final class Library: Sendable {
         }
         return try LibraryError.translating(path, isOpening: found == Schema.version) {
             try Schema.migrator.migrate(pool)
+            try pool.write { db in try Schema.bound(db) }
             let readers = readers ?? ReaderConnections(path: path, configuration: configuration(readOnly: true))
             let library = Library(path: path, writer: pool, readers: readers)
             try pool.write { db in try library.materializedViews.open(db, now: Int64(time(nil))) }
