@@ -322,8 +322,8 @@ extension TaskRegistry {
     /// Adds or updates a task, and broadcasts its new state or progress.
     mutating func update(_ task: TaskInfo, at now: Moment, _ outcome: inout Outcome) {
         let old = others.updateValue(task, forKey: task.id)
-        // The failure has already been broadcast as the task's last event.
-        if task.state == .failed, old?.state == .failed { return }
+        // A failure has already been broadcast as the task's last event.
+        if old == task || task.state == .failed && old?.state == .failed { return }
         outcome.effects.append(
             .broadcast(event(old?.state == task.state ? .progress(task) : .state(task), at: now)))
     }
