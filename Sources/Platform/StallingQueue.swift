@@ -1,6 +1,5 @@
 internal import CLinux
 internal import Dispatch
-internal import Glibc
 internal import Synchronization
 
 /// A thread for calls that may never return, such as those on the files of a dead network file system. Other threads

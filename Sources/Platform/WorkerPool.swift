@@ -1,7 +1,5 @@
 internal import CLinux
-internal import Dispatch
 internal import Foundation
-internal import Glibc
 internal import Synchronization
 
 /// The thread pool that runs Swift concurrency instead of the runtime's global executor.

@@ -1,6 +1,5 @@
 import GRDB
 package import PodcastProtocol
-internal import Transfers
 
 extension Library {
     /// The location of an episode's file in the mounted tree. A mount invalidates the kernel's caches of that file when

@@ -1,6 +1,5 @@
 internal import Foundation
 import GRDB
-import Glibc
 internal import Platform
 import Synchronization
 

@@ -1,6 +1,4 @@
-import CLinux
 import Foundation
-import Glibc
 internal import Platform
 import PodcastLibrary
 import PodcastProtocol

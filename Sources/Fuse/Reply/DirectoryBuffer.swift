@@ -1,5 +1,4 @@
 internal import CFuse
-import Glibc
 
 /// The part of a listing that a readdir or readdirplus requests.
 package struct DirectoryPage: Sendable, Hashable {

@@ -1,5 +1,3 @@
-import SystemPackage
-
 /// The operations of a read-only filesystem; one requirement for each kind of kernel request that the binding does not
 /// answer itself.
 ///

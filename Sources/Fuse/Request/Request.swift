@@ -1,5 +1,4 @@
 internal import CFuse
-import Glibc
 internal import Platform
 import Synchronization
 package import SystemPackage

@@ -1,6 +1,5 @@
 internal import CFuse
 internal import Dispatch
-import Glibc
 internal import Platform
 import Synchronization
 

@@ -1,6 +1,5 @@
 internal import CLinux
 internal import Dispatch
-internal import Glibc
 
 /// Timers on one serial queue, and a replacement for `Task.sleep`.
 ///

@@ -1,5 +1,3 @@
-internal import Platform
-
 /// The builder of a ``Feed`` from the start tags, end tags and text of an XML document.
 struct FeedReader: ~Copyable {
     var names = ElementNames()

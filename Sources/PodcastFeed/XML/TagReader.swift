@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// A parser of start tags that decodes attribute values.
 struct TagReader: ~Copyable {
     /// The qualified name, in the scanner's buffer.

@@ -1,5 +1,4 @@
 import Foundation
-import Platform
 import PodcastProtocol
 
 /// The episodes by everything that a file may show of them. Episodes are numbered by their place in `episodes`.

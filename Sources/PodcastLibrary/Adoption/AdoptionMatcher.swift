@@ -1,7 +1,6 @@
 internal import Platform
 internal import PodcastFeed
 package import PodcastProtocol
-internal import Transfers
 
 /// A matching of media files that other programs have downloaded with the episodes of the library. It performs no IO.
 ///

@@ -1,7 +1,6 @@
 import Foundation
 import GRDB
 package import PodcastProtocol
-internal import Transfers
 
 extension Library {
     // MARK: - The folder

@@ -1,8 +1,6 @@
 import GRDB
 import Glibc
 internal import Platform
-internal import PodcastProtocol
-import Transfers
 
 /// The replacement of a damaged or missing library.
 package struct LibraryRecovery: Sendable, Equatable {

@@ -1,6 +1,5 @@
 package import PodcastFeed
 package import PodcastProtocol
-internal import Transfers
 
 /// A copy of an episode's row, without its transcripts, chapters and alternate media (`EpisodeExtras`).
 package struct Episode: Sendable, Equatable {

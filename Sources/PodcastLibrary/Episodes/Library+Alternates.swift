@@ -1,6 +1,5 @@
 import GRDB
 package import PodcastProtocol
-internal import Transfers
 
 /// A further encoding of an episode, with the facts by which a person chooses it.
 package struct Alternate: Sendable, Equatable {

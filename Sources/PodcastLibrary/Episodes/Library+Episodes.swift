@@ -2,7 +2,6 @@ import GRDB
 import Glibc
 import PodcastFeed
 package import PodcastProtocol
-internal import Transfers
 
 extension Library {
     // MARK: - Queries

@@ -1,6 +1,5 @@
 import GRDB
 package import PodcastProtocol
-internal import Transfers
 
 /// The facts about an episode on which its removal and its automatic download depend.
 package struct RetainedEpisode: Sendable, Equatable {

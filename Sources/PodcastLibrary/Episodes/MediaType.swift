@@ -1,5 +1,4 @@
 internal import Platform
-internal import PodcastFeed
 
 /// The type of an enclosure, derived from its MIME type and the path of its URL, without a request.
 package struct MediaType: Sendable, Equatable {

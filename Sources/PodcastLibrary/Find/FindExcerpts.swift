@@ -1,5 +1,4 @@
 import GRDB
-internal import Platform
 package import PodcastFeed
 
 /// The parts of an episode's text that match a term.

@@ -2,7 +2,6 @@ import GRDB
 internal import Glibc
 package import PodcastProtocol
 import Synchronization
-internal import Transfers
 
 /// The search index for reading. It finds episodes by the words of their titles, notes and transcripts, without the
 /// network.

@@ -3,7 +3,6 @@ internal import Glibc
 internal import Platform
 internal import PodcastFeed
 internal import PodcastProtocol
-internal import Transfers
 
 /// The writer of the search index, of which there is one: the daemon.
 ///

@@ -2,7 +2,6 @@ internal import Glibc
 internal import Platform
 package import PodcastFeed
 package import PodcastProtocol
-internal import Transfers
 
 /// The transcripts in the folder of cached assets, and those beside archived episodes.
 package struct TranscriptFiles: Sendable {

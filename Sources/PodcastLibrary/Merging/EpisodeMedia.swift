@@ -1,7 +1,6 @@
 internal import GRDB
 internal import PodcastFeed
 package import PodcastProtocol
-internal import Transfers
 
 /// One address of an episode's file.
 package struct MediaSource: Sendable, Equatable {

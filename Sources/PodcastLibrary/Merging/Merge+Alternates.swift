@@ -1,7 +1,6 @@
 import GRDB
 internal import PodcastFeed
 internal import PodcastProtocol
-internal import Transfers
 
 // The alternates of the show's episodes.
 //

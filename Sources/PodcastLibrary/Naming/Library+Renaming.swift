@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 internal import PodcastFeed
 package import PodcastProtocol
-internal import Transfers
 
 /// A changed name of an episode's file, or of a show's folder.
 package struct Renaming: Sendable, Equatable {

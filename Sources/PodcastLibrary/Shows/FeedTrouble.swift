@@ -1,6 +1,5 @@
 import GRDB
 package import PodcastProtocol
-internal import Transfers
 
 /// The reason why a feed may never return.
 package enum FeedTrouble: String, Sendable, CaseIterable {

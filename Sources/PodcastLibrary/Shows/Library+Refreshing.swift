@@ -1,8 +1,6 @@
 import GRDB
 package import Platform
-internal import PodcastFeed
 package import PodcastProtocol
-internal import Transfers
 
 /// The data of a show that determine its next refresh.
 package struct RefreshRecord: Sendable, Equatable {

@@ -1,5 +1,4 @@
 internal import Foundation
-import GRDB
 internal import Platform
 import PodcastFeed
 package import PodcastProtocol

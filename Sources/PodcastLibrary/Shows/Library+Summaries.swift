@@ -1,6 +1,5 @@
 internal import Foundation
 import GRDB
-internal import Platform
 package import PodcastFeed
 package import PodcastProtocol
 internal import Transfers

@@ -1,6 +1,5 @@
 import GRDB
 internal import PodcastProtocol
-import Transfers
 
 /// An index that finds the episode of a sync action, an action on one episode that a sync server exchanges between
 /// devices. The episode is searched for in the action's show: by guid, otherwise by media URL, otherwise by media URL

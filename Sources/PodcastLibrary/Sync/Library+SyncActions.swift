@@ -1,6 +1,5 @@
 import GRDB
 package import PodcastProtocol
-internal import Transfers
 
 extension Library {
     /// Applies actions of other devices. In the same transaction, records `window`, from which the start time of the

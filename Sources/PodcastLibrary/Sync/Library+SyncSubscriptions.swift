@@ -1,6 +1,5 @@
 import GRDB
 package import PodcastProtocol
-internal import Transfers
 
 extension Library {
     /// Returns the server's list, the local subscriptions and the pending changes, all from one transaction. Otherwise

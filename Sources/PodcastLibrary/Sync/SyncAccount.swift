@@ -1,5 +1,4 @@
 package import PodcastProtocol
-internal import Transfers
 
 /// The sync server's account, and the state of the synchronization.
 package struct SyncAccount: Sendable, Equatable {

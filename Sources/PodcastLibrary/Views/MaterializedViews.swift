@@ -1,7 +1,6 @@
 import GRDB
 internal import PodcastProtocol
 import Synchronization
-import Transfers
 
 /// The stored episodes of each view (a folder of the episodes that satisfy the user's conditions). Each transaction
 /// that changes a fact on which the conditions or the order of a view depend also updates the stored episodes.

@@ -1,5 +1,4 @@
 import GRDB
-internal import PodcastProtocol
 import Transfers
 
 /// The id of a view.

@@ -2,7 +2,6 @@ internal import Platform
 internal import PodcastFeed
 package import PodcastLibrary
 package import PodcastProtocol
-internal import Transfers
 
 /// The contents of the page of all shows.
 package struct Shelf: Sendable {

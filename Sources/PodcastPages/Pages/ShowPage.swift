@@ -2,7 +2,6 @@ internal import Platform
 package import PodcastFeed
 package import PodcastLibrary
 internal import PodcastProtocol
-internal import Transfers
 
 /// The page of a show, `index.html` in its folder: art, description, and for each episode a player, chapters and notes.
 ///

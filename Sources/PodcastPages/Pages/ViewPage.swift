@@ -1,7 +1,5 @@
-internal import Platform
 package import PodcastLibrary
 package import PodcastProtocol
-internal import Transfers
 
 /// The page in the folder of a view: its episodes, each with a player.
 package enum ViewPage {

@@ -1,6 +1,5 @@
 internal import Platform
 package import PodcastLibrary
-internal import PodcastProtocol
 
 /// A notice about a feed that may never return: what is wrong, and what would be lost with it.
 package struct TroubleNotice: Sendable {

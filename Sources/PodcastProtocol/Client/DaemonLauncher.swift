@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Glibc
 internal import Platform
 
 /// A launcher of an installation's daemon: connects to the daemon, and starts one if none runs.

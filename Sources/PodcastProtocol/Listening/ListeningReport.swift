@@ -1,5 +1,4 @@
 package import Platform
-internal import Transfers
 
 /// A player's report about an episode.
 package struct ListeningReport: Sendable, Codable, Equatable {

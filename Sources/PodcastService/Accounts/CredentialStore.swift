@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Glibc
 internal import Platform
 package import PodcastLibrary
 internal import PodcastProtocol

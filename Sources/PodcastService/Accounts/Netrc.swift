@@ -1,7 +1,5 @@
 internal import Foundation
-internal import Glibc
 internal import Platform
-internal import PodcastLibrary
 package import Transfers
 
 /// `~/.netrc`, which stores user names and passwords by host; the format is that of ftp(1), as curl parses it.

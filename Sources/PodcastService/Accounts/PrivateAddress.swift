@@ -1,7 +1,4 @@
-internal import Foundation
 internal import Platform
-internal import PodcastFeed
-internal import PodcastLibrary
 package import Transfers
 
 /// The address of a feed or a server, separated from the credentials that it may contain.

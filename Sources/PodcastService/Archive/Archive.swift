@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Glibc
 internal import Logging
 internal import Platform
 internal import PodcastLibrary

@@ -1,5 +1,4 @@
 internal import CLinux
-internal import Foundation
 internal import Glibc
 internal import Platform
 internal import PodcastLibrary

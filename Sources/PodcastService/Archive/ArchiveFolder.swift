@@ -1,10 +1,7 @@
 internal import CLinux
 internal import Foundation
-internal import Glibc
 internal import Platform
-internal import PodcastLibrary
 internal import SystemPackage
-internal import Transfers
 
 /// The calls on the archive folder. All of them may block for ever if its file system is dead, so they run on the
 /// archive's `StallingQueue`.

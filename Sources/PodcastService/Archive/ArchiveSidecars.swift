@@ -1,11 +1,9 @@
 internal import Foundation
-internal import Glibc
 internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastPages
 internal import PodcastProtocol
-internal import Transfers
 
 /// The small files beside an archived episode: notes, chapters, transcripts and art, under the stem of its file, and
 /// the show's art. An existing file is not replaced. One that cannot be fetched is added after a later refresh of the

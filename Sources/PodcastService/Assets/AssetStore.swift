@@ -1,7 +1,5 @@
 internal import Foundation
-internal import Glibc
 internal import PodcastProtocol
-internal import Transfers
 
 /// The assets (artwork, transcripts, chapters) in the cache. Each is a file with a record of its origin beside it. Each
 /// file is replaced atomically.

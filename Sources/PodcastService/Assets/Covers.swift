@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Logging
 internal import Platform
 internal import PodcastLibrary

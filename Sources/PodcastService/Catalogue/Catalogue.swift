@@ -1,6 +1,5 @@
 internal import CCrypto
 internal import Foundation
-internal import Glibc
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import Platform
 
 /// A show's page in a podcast directory, as people copy it from a browser. Does no IO.

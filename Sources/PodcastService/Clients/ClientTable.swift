@@ -2,7 +2,6 @@ internal import Glibc
 internal import Platform
 internal import PodcastProtocol
 internal import Synchronization
-internal import Transfers
 
 /// The connected clients. Thread-safe.
 final class ClientTable: Sendable {

@@ -1,10 +1,6 @@
-internal import Foundation
-internal import Glibc
-internal import Logging
 internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import Transfers
 
 // Commands of clients. Each is answered once, by a reply or a failure.
 extension PodcastService {

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization

@@ -1,8 +1,6 @@
 internal import Foundation
-internal import Glibc
 internal import Platform
 internal import PodcastFeed
-internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization
 internal import Transfers

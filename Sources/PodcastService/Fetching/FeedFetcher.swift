@@ -1,7 +1,6 @@
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary
-internal import PodcastProtocol
 internal import Transfers
 
 /// The client for feeds: fetches them through the engine, and parses them as they arrive.

@@ -2,7 +2,6 @@ internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import Transfers
 
 /// The updates of the search index, after titles, notes or cached transcripts have changed.
 ///

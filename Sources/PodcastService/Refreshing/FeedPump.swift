@@ -1,6 +1,5 @@
 internal import Glibc
 internal import Platform
-internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization

@@ -1,9 +1,6 @@
-internal import Logging
 internal import Platform
-internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import Synchronization
 internal import Transfers
 
 /// The refreshes of feeds, on request and by schedule, with limits on concurrent fetches in total and per host.

@@ -1,6 +1,4 @@
-internal import CLinux
 internal import Foundation
-internal import Glibc
 internal import Logging
 internal import Platform
 internal import PodcastLibrary

@@ -1,5 +1,3 @@
-internal import Foundation
-internal import Logging
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary

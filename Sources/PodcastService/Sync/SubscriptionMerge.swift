@@ -1,7 +1,6 @@
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import Transfers
 
 /// The changes to apply locally, from a merge of the server's subscription changes with the local ones. Pure.
 ///

@@ -1,5 +1,4 @@
 internal import Platform
-internal import PodcastLibrary
 internal import Transfers
 
 /// The failure of a request to the sync server.

@@ -1,4 +1,3 @@
-internal import Logging
 internal import Platform
 internal import PodcastFeed
 internal import PodcastLibrary

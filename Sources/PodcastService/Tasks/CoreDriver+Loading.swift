@@ -1,5 +1,3 @@
-internal import Foundation
-internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization

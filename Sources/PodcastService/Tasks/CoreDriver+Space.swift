@@ -2,7 +2,6 @@ internal import Logging
 internal import Platform
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import Synchronization
 internal import SystemPackage
 internal import Transfers
 

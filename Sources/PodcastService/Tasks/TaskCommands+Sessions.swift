@@ -1,4 +1,3 @@
-internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Synchronization

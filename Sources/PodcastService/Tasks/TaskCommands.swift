@@ -1,8 +1,6 @@
 internal import Foundation
-internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import Synchronization
 internal import Transfers
 
 /// Commands on downloads and cached bytes. TaskCommands+Sessions.swift has the commands on the sessions of client

@@ -1,7 +1,6 @@
 internal import Foundation
 package import PodcastLibrary
 package import PodcastProtocol
-internal import Transfers
 
 /// The setting `keep`, which selects the episodes of a show that stay in the library.
 package enum Keep: Sendable, Equatable, CustomStringConvertible {

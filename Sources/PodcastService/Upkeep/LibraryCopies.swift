@@ -1,13 +1,10 @@
-internal import CLinux
 internal import Foundation
-internal import Glibc
 internal import Logging
 internal import Platform
 package import PodcastFeed
 package import PodcastLibrary
 package import PodcastProtocol
 internal import SystemPackage
-internal import Transfers
 
 /// The copies from which a lost library is restored: its backup and the subscription list.
 @ServiceActor

@@ -1,6 +1,4 @@
-internal import CLinux
 internal import Foundation
-internal import Glibc
 internal import Platform
 package import PodcastProtocol
 internal import Synchronization

@@ -3,7 +3,6 @@ internal import Foundation
 internal import Glibc
 internal import Logging
 internal import Platform
-internal import PodcastFeed
 internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Transfers

@@ -1,8 +1,5 @@
-internal import Foundation
-internal import Logging
 internal import PodcastLibrary
 internal import PodcastProtocol
-internal import Transfers
 
 /// The commands `podfs view set` and `podfs view remove`, and the updates of views that change with time.
 @ServiceActor

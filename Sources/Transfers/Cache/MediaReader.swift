@@ -1,5 +1,4 @@
 internal import CLinux
-internal import Glibc
 package import Platform
 package import SystemPackage
 

@@ -1,6 +1,5 @@
 internal import CCrypto
 internal import CCurl
-internal import Glibc
 internal import Platform
 
 // Two checks that no request reaches a host in a more private network than the feed or server that refers to the host

@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Glibc
 internal import Platform
 
 // Checkpoints: the persistent record of which bytes of a download are in its cache file.

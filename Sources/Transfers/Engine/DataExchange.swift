@@ -1,5 +1,3 @@
-internal import Platform
-
 /// A request over HTTP. As a *data request* its response is received in memory, piece by piece, such as a feed or
 /// search results.
 package struct DataRequest: Sendable {

@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Foundation
 package import Platform
 internal import Synchronization
 internal import SystemPackage

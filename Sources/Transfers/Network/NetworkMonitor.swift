@@ -1,4 +1,3 @@
-internal import CCurl
 internal import CLinux
 internal import Glibc
 internal import Platform

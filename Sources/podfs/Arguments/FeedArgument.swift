@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 
 /// Interpretation of an argument as the URL of a feed. Pure, except that it checks whether a file of that name exists.
 enum FeedArgument {

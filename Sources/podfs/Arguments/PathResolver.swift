@@ -1,12 +1,10 @@
 import CLinux
-import Foundation
 import Fuse
 import Glibc
 import Platform
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
-import PodcastService
 import Transfers
 
 /// The resolution of PATH arguments: paths in a mount, `SHOW`, or `SHOW/EPISODE`.

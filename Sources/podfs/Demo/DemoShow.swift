@@ -1,7 +1,6 @@
 import FlyingFox
 import FlyingSocks
 import Foundation
-import Glibc
 import Platform
 import PodcastFeed
 

@@ -1,11 +1,8 @@
-import CLinux
-import Dispatch
 import Foundation
 import Glibc
 import Platform
 import PodcastFilesystem
 import PodcastLibrary
-import PodcastPages
 import PodcastProtocol
 import PodcastService
 import Transfers

@@ -1,9 +1,6 @@
-import CLinux
 import Foundation
-import Glibc
 import Logging
 import Platform
-import PodcastPages
 import Synchronization
 
 /// The log of a process: standard error, which is a file if the process runs in the background.

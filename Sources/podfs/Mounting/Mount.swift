@@ -1,14 +1,10 @@
-import CLinux
-import Dispatch
 import Foundation
 import Fuse
 import Glibc
 import Platform
 import PodcastFilesystem
-import PodcastLibrary
 import PodcastProtocol
 import PodcastService
-import Synchronization
 import SystemPackage
 
 /// A mount served by this process.

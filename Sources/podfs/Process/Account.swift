@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Platform
 
 /// An entry of the user database. See passwd(5); the corresponding C functions are `getpwnam` and `getpwuid`.

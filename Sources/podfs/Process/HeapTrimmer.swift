@@ -1,6 +1,5 @@
 import CLinux
 import Dispatch
-import Glibc
 import Synchronization
 
 /// A scheduler of malloc_trim(3), which returns freed memory to the system once the process is idle after work.

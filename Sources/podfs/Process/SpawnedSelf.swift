@@ -1,6 +1,5 @@
 import CLinux
 import Foundation
-import Glibc
 import Platform
 
 /// A background process of podfs that outlives the process that starts it: the daemon, a mount.

@@ -1,8 +1,6 @@
 import ArgumentParser
 import Foundation
-import Glibc
 import Platform
-import PodcastLibrary
 import PodcastProtocol
 import PodcastService
 

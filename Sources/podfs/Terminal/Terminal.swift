@@ -1,9 +1,7 @@
 import ArgumentParser
 import Foundation
-import Glibc
 import Platform
 import PodcastFeed
-import PodcastPages
 import Synchronization
 
 /// Standard output and standard error.

@@ -1,6 +1,5 @@
 internal import Platform
 internal import PodcastProtocol
-internal import Transfers
 
 /// The rules by which players' reports change what is stored. A value without IO: the caller passes the stored state
 /// and the time, and stores the change.

@@ -1,6 +1,5 @@
 internal import Platform
 internal import PodcastProtocol
-internal import Transfers
 
 /// A queue of feeds, first come first served, with a total and a per-host limit on running fetches.
 ///

@@ -1,5 +1,4 @@
 internal import Platform
-internal import PodcastLibrary
 internal import PodcastProtocol
 internal import Transfers
 

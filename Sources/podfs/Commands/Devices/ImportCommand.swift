@@ -3,7 +3,6 @@ import Glibc
 import Platform
 import PodcastFeed
 import PodcastProtocol
-import PodcastService
 
 struct ImportCommand: PodfsCommand {
     static let configuration = CommandConfiguration(

@@ -4,7 +4,6 @@ import PodcastFeed
 import PodcastPages
 import PodcastProtocol
 import PodcastService
-import Transfers
 
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

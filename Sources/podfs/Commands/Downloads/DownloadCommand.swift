@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import Platform
-import PodcastFeed
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastPages

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Glibc
-import PodcastFilesystem
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import Fuse
-import Glibc
 import PodcastLibrary
 import PodcastProtocol
 

@@ -1,7 +1,5 @@
 import ArgumentParser
 import Foundation
-import Glibc
-import Platform
 import PodcastProtocol
 import Transfers
 

@@ -4,7 +4,6 @@ import PodcastFeed
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
-import Transfers
 
 struct FindCommand: PodfsCommand {
     static let configuration = CommandConfiguration(

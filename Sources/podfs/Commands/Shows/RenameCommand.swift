@@ -1,7 +1,6 @@
 import ArgumentParser
 import Platform
 import PodcastLibrary
-import PodcastPages
 import PodcastProtocol
 import Transfers
 

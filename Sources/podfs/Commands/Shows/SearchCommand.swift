@@ -1,7 +1,6 @@
 import ArgumentParser
 import Platform
 import PodcastFeed
-import PodcastPages
 import PodcastProtocol
 
 struct SearchCommand: PodfsCommand {

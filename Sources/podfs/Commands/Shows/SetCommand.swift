@@ -1,7 +1,5 @@
 import ArgumentParser
-import Foundation
 import Platform
-import PodcastFilesystem
 import PodcastLibrary
 import PodcastPages
 import PodcastProtocol
