@@ -82,7 +82,6 @@ import Transfers
     }
 
     private static func exercise(_ library: Library, _ context: String) throws {
-        let now = noon
         for show in try library.podcasts() + [library.podcast(id: 1)].compactMap(\.self) {
             for episode in try library.episodes(of: show.id) {
                 #expect((0...EpisodeSize.greatest).contains(episode.size.bytes), "\(context)")
@@ -114,31 +113,9 @@ import Transfers
         _ = try (library.downloads(), library.uploads(), library.events(since: .min), library.identifiers())
         _ = try (library.syncAccount(), library.syncQueue(), library.subscriptionBook())
 
-        // The following writes derive new values from the stored ones.
-        let clock = SyncClock(local: now, server: now + 100)
-        for pending in try library.pendingActions(clock: clock, device: "d", limit: 100) {
-            #expect(pending.action.timestamp.magnitude <= UInt64(2 * SyncTimeRange.latest), "\(context)")
-        }
-        try library.setPosition(episode: 1, 40, now: now)
-        try library.setPlayed(episode: 2, true, now: now)
-        _ = try library.apply(
-            [SyncAction(podcast: feedURL, episode: "https://e/3.mp3", kind: .play, timestamp: now, position: 7)],
-            clock: clock, window: SyncWindow(last: now, lastFull: now), keepsLatestOnly: true, now: now)
-        try library.actionsSent(try library.pendingActions(clock: clock, device: "d", limit: 100))
-        try library.unpark(now: now)
-        try library.refreshFailed(podcast: 1, status: 500, error: "e", next: now, now: now)
-        _ = try library.merge([makeItem("E1", guid: "g1", url: "https://e/1.mp3")], into: 1)
-        let generation = try library.dropRendition(episode: 1, now: now)
-        #expect(try library.dropRendition(episode: 1, now: now) >= generation, "\(context)")
-        _ = try library.bury(episodes: [2], now: now)
-        let sequences = try library.reserveSequences(10)
-        #expect(sequences.count == 10 && sequences.lowerBound > 0, "\(context)")
-        try library.store(Event(sequence: sequences.lowerBound, time: now, .idle))
-        try library.recordSync(error: "e", isStopped: false, next: now, now: now)
-        try library.removeSyncAccount()
     }
 
-    @Test func extremeNumbersInEachColumnPreventNoReadOrWrite() throws {
+    @Test func extremeNumbersInEachColumnPreventNoRead() throws {
         let folder = try TemporaryFolder()
         let model = folder.path + "/model.sqlite"
         try Self.makeLibrary(model)
@@ -153,7 +130,7 @@ import Transfers
             }
             let context = round < numbers.count ? "all \(numbers[round])" : "mixture \(round)"
             do {
-                let library = try Library.openForWriting(at: path)
+                let library = try Library.openForReading(at: path)
                 try Self.exercise(library, context)
             } catch {
                 Issue.record("\(context): \(error)")
