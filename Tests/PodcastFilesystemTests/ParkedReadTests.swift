@@ -379,11 +379,16 @@ struct ParkedReadTests {
 
     @Test func aDaemonStartedByAnotherProcessIsNoticed() async throws {
         mounted.start()
-        let daemon = try FakeDaemon(mounted.paths)
-        try await waitUntil(description: "the daemon is found") { mounted.link.isConnected }
+        // Write the pid file repeatedly, since a thread of the mount has to start watching the folder first.
+        var daemon: FakeDaemon?
+        try await waitUntil(description: "the daemon is found") {
+            if daemon == nil { daemon = try FakeDaemon(mounted.paths) }
+            try daemon?.writePIDFile()
+            return mounted.link.isConnected
+        }
         #expect(!mounted.wasStarted)
         // The daemon dies while no read waits, so the mount starts none.
-        daemon.die()
+        daemon?.die()
         try await waitUntil { !mounted.link.isConnected }
         #expect(!mounted.wasStarted)
     }

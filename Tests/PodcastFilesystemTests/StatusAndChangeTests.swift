@@ -239,8 +239,11 @@ struct StatusAndChangeTests {
         try await waitUntil { !mounted.link.isConnected }
         mounted.notifier.clear()
         try mounted.library.dropRendition(episode: try mounted.episode(2).id, now: Int64(time(nil)) + 1)
-        _ = try FakeDaemon(mounted.paths)
-        try await waitUntil(description: "the daemon is found") { mounted.link.isConnected }
+        let second = try FakeDaemon(mounted.paths)
+        try await waitUntil(description: "the daemon is found") {
+            try second.writePIDFile()
+            return mounted.link.isConnected
+        }
         let id = try mounted.episode(2).id
         let show = NodeNumber(kind: .show, row: podcast.id).node
         try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
@@ -259,9 +262,10 @@ struct StatusAndChangeTests {
         mounted.start()
         try mounted.library.renamePodcast(id: renamed.id, to: "New")
         _ = try mounted.library.unsubscribe(podcast: removed.id)
-        _ = try FakeDaemon(mounted.paths)
+        let daemon = try FakeDaemon(mounted.paths)
         try await waitUntil(description: "the daemon is found") {
-            mounted.notifier.messages.contains(.attributes(.root))
+            try daemon.writePIDFile()
+            return mounted.notifier.messages.contains(.attributes(.root))
         }
         let messages = mounted.notifier.messages
         for name in ["Show", "Removed"] { #expect(messages.contains(.entry(parent: .root, name: name)), "\(name)") }
