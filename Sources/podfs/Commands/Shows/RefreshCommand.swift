@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import PodcastLibrary
 import PodcastProtocol
 
@@ -20,9 +21,13 @@ struct RefreshCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         let line = ProgressLine()
-        let library = try installation.existingLibrary()
-        let named = try shows.map { try PathResolver(library: library).show($0, matching: .part) }
-        let names = named.isEmpty ? try library.folders().map(\.name) : named.map { $0.name }
+        // Opening the library takes time, so an existing library is opened only if names of shows are needed. If there
+        // is no library, `existingLibrary` has the daemon restore it, or throws.
+        let needsLibrary = !shows.isEmpty || line.isShown || access(installation.paths.library, F_OK) != 0
+        let library = needsLibrary ? try installation.existingLibrary() : nil
+        let resolver = library.map { PathResolver(library: $0) }
+        let named = try shows.compactMap { try resolver?.show($0, matching: .part) }
+        let names = try named.isEmpty ? library?.folders().map(\.name) ?? [] : named.map { $0.name }
         let daemon = try await installation.daemon(
             showing: line, onEvent: FetchProgress(line, shows: Set(names)).apply)
         defer { daemon.close() }
