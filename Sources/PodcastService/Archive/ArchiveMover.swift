@@ -155,10 +155,10 @@ final class ArchiveMover: ServicePart {
         defer { driver.finishFetch(task) }
         let path = ContentCache.path(of: rendition.file, in: FilePath(configuration.paths.cache)).string
         do {
-            let clients = driver.clients
+            let readers = driver.clients.waitingReaders
             let file = try await archive.store(
                 fileAt: path, size: size, sha256: rendition.sha256, of: candidate.episode,
-                begin: { clients.waitForReaders(atMost: Self.longestYield) })
+                begin: { readers.waitUntilQuiet(atMost: Self.longestYield) })
             if queue.refused.isEmpty { try library.record(archiveHindrance: nil) }
             if await !sidecars.add(to: file, of: candidate.episode) { queue.request(.complete(candidate.show)) }
             return .more

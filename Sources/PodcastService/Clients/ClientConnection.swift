@@ -25,10 +25,16 @@ final class ClientConnection: Sendable {
         /// The outstanding opens and reads, by request number, each with the engine's identifier for it; `nil` until it
         /// is known.
         var waits: [UInt32: (episode: EpisodeID, requestID: Int64?)] = [:] {
-            didSet { if waits.isEmpty { lastWait = SystemClock.monotonic.now } }
+            didSet {
+                guard waits.count != counted else { return }
+                waitingReaders?.change(by: waits.count - counted)
+                counted = waits.count
+            }
         }
-        /// The time, on `SystemClock.monotonic`, at which the last of `waits` ended.
-        private(set) var lastWait: Instant?
+        /// The number of `waits` that `waitingReaders` includes.
+        private var counted = 0
+        /// Counts the waits of all clients.
+        var waitingReaders: WaitingReaders?
     }
 
     private static let lastID = Atomic<Int64>(0)
