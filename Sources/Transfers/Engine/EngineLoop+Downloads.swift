@@ -122,7 +122,7 @@ struct Downloads {
     private(set) var deadline: Instant?
     private var requests: [MediaID: Request] = [:]
     /// The keys of `requests` in their order, and keys whose requests were removed.
-    private var order: [MediaID] = []
+    private var order: ArraySlice<MediaID> = []
     /// Whether automatic downloads may run.
     var allowsAutomatic = true
     var storage = Storage.available
@@ -202,7 +202,8 @@ struct Downloads {
 
     /// Returns the keys of the next requests.
     mutating func nextRequests(_ count: Int) -> [MediaID] {
-        defer { order.removeFirst(min(count, order.count)) }
+        // Removing from a slice moves no elements.
+        defer { order = order.dropFirst(count) }
         return Array(order.prefix(count))
     }
 
