@@ -109,6 +109,7 @@ struct DaemonCore: Sendable {
             space.completed(media, at: now)
             tasks.complete(media, generation: generation, size: size, at: now, &outcome)
         case .failed(let media, let error): tasks.fail(media, error, at: now, &outcome)
+        case .cancelling(let media, let isCancelling): tasks.setCancelling(media, isCancelling)
         case .ended(let media): tasks.remove(media, at: now, &outcome)
         case .cleared(let media): tasks.clear(media, at: now, &outcome)
         case .renamed(let media, let path): tasks.rename(media, to: path, at: now, &outcome)

@@ -33,6 +33,9 @@ enum Input: Sendable {
     case reported(DownloadSnapshot)
     case completed(MediaID, generation: Int, size: Int64)
     case failed(MediaID, TransferError)
+    /// The engine is being asked to cancel or discard a download. Until it has answered, it is not asked to start the
+    /// download, unless the download is requested again: it would start after its cancellation.
+    case cancelling(MediaID, Bool)
     /// The task of a download was removed: it was cancelled or evicted, or its episode has left the library.
     case ended(MediaID)
     /// A client has cancelled an episode that has no task. Clients may still display the failure of an earlier open;

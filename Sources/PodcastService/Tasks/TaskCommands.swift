@@ -113,13 +113,10 @@ final class TaskCommands: ServicePart {
     /// Cancels tasks for all clients and retains the bytes received. A task whose bytes have all arrived completes
     /// instead, and a task that is requested again meanwhile stays.
     func cancel(_ episodes: [EpisodeID]) async throws {
-        let asked = episodes.map { downloads[MediaID($0)]?.asked }
+        driver.report(episodes.map { .cancelling(MediaID($0), true) })
         let completing = await engine.cancel(episodes.map { MediaID($0) })
-        try removeTasks(
-            zip(episodes, asked).compactMap { episode, asked in
-                let media = MediaID(episode)
-                return completing.contains(media) || downloads[media]?.asked != asked ? nil : episode
-            })
+        driver.report(completing.map { .cancelling($0, false) })
+        try removeTasks(episodes.filter { !completing.contains(MediaID($0)) })
     }
 
     /// Removes the cache files of episodes, and cancels the episodes' tasks. Does nothing for an episode without a
@@ -152,13 +149,16 @@ final class TaskCommands: ServicePart {
     /// Removes the tasks of downloads that the engine has been told to discard. It sends one more report of each, which
     /// would create the task again.
     func removeDiscarded(_ episodes: [EpisodeID]) async throws {
+        driver.report(episodes.map { .cancelling(MediaID($0), true) })
         // The engine answers after it has processed the earlier calls.
         await engine.rounds()
         try removeTasks(episodes)
     }
 
-    /// Removes tasks that the engine has cancelled, after draining its reports of them.
+    /// Removes tasks that the engine has cancelled, after draining its reports of them. Those that were requested again
+    /// meanwhile stay.
     private func removeTasks(_ episodes: [EpisodeID]) throws {
+        let episodes = episodes.filter { downloads[MediaID($0)]?.isCancelling != false }
         driver.drainEvents()
         try driver.change { batch in
             for episode in episodes {

@@ -7,14 +7,14 @@ import Testing
 
 /// Queues of thousands of downloads: the work for one event does not depend on their number.
 struct LongQueueTests {
-    private let now = Moment(wall: .seconds(1_000), uptime: .seconds(10))
+    private static let now = Moment(wall: .seconds(1_000), uptime: .seconds(10))
 
-    private func snapshot(_ number: Int64, _ state: TaskState, received: Int64 = 0) -> DownloadSnapshot {
+    private static func snapshot(_ number: Int64, _ state: TaskState, received: Int64 = 0) -> DownloadSnapshot {
         DownloadSnapshot(
             key: MediaID(number), generation: 1, state: state, received: received, total: nil, isTask: true)
     }
 
-    private func task(_ number: Int64, _ state: TaskState = .queued, received: Int64 = 0) -> RegisteredDownload {
+    private static func task(_ number: Int64, _ state: TaskState = .queued, received: Int64 = 0) -> RegisteredDownload {
         RegisteredDownload(
             id: TaskID(number), show: 1, path: "Show/\(number).mp3", session: ClientSession.common,
             created: .seconds(0), asked: .seconds(0), guess: 1_000,
@@ -23,7 +23,7 @@ struct LongQueueTests {
 
     /// Returns the assessments of space that a batch requires.
     private func assessments(_ core: inout DaemonCore, _ inputs: [Input]) -> [Effect] {
-        let effects = inputs.flatMap { core.handle($0, at: now) } + core.finishBatch(at: now)
+        let effects = inputs.flatMap { core.handle($0, at: Self.now) } + core.finishBatch(at: Self.now)
         return effects.filter { if case .assessSpace = $0 { true } else { false } }
     }
 
@@ -31,7 +31,7 @@ struct LongQueueTests {
         var core = DaemonCore(
             limits: StorageLimits(capacity: 1 << 40, keepFree: 0), idleExit: .seconds(300))
         let queue = (1...2_000).flatMap { number in
-            [Input.registered(task(number), asked: nil), .wanted(MediaID(number), .asked)]
+            [Input.registered(Self.task(number), asked: nil), .wanted(MediaID(number), .asked)]
         }
         #expect(assessments(&core, queue) == [.assessSpace(isProgress: false)])
         let state = StorageSnapshot(
@@ -39,7 +39,7 @@ struct LongQueueTests {
         let plan = core.space.plan(for: state)
         #expect(plan.reserved.count == 2_000)
         #expect(assessments(&core, [.planned(plan)]).isEmpty)
-        var started = snapshot(1, .running, received: 10)
+        var started = Self.snapshot(1, .running, received: 10)
         started.total = 1_200
         #expect(assessments(&core, [.reported(started)]) == [.assessSpace(isProgress: true)])
         #expect(core.space.coversProgress(diskTotal: 1 << 50, diskFree: 1 << 50))
@@ -47,17 +47,25 @@ struct LongQueueTests {
         #expect(assessments(&core, [.failed(2, TransferError(.missing, "404"))]).isEmpty)
     }
 
-    @Test(arguments: [false, true]) func ordersWaitForThePlanWhileFilesAreEvicted(isCancelled: Bool) {
+    @Test(
+        arguments: [
+            ([], true), ([.ended(1)], false), ([.cancelling(1, true)], false),
+            ([.cancelling(1, true), .connected(1), .disconnected(1)], false),
+            // Its bytes were complete, or it was requested again.
+            ([.cancelling(1, true), .cancelling(1, false)], true),
+            ([.cancelling(1, true), .registered(task(1), asked: now.wall)], true),
+        ] as [([Input], Bool)])
+    func ordersWaitForThePlanWhileFilesAreEvicted(then inputs: [Input], areStarted: Bool) {
         var core = DaemonCore(limits: StorageLimits(capacity: 1 << 40, keepFree: 0), idleExit: .seconds(300))
         func starts(_ inputs: [Input]) -> Bool {
-            (inputs.flatMap { core.handle($0, at: now) } + core.finishBatch(at: now)).contains {
+            (inputs.flatMap { core.handle($0, at: Self.now) } + core.finishBatch(at: Self.now)).contains {
                 if case .run = $0 { true } else { false }
             }
         }
-        #expect(!starts([.registered(task(1), asked: nil), .wanted(1, .asked)]))
+        #expect(!starts([.registered(Self.task(1), asked: nil), .wanted(1, .asked)]))
         #expect(!starts([.evicted(7)]), "the plan is not complete")
-        if isCancelled { #expect(!starts([.ended(1)])) }
-        #expect(starts([.planned(StoragePlan())]) == !isCancelled)
+        #expect(!starts(inputs))
+        #expect(starts([.planned(StoragePlan())]) == areStarted)
     }
 
     @Test func theCountsOfTheTableFollowEveryChange() {
@@ -70,7 +78,7 @@ struct LongQueueTests {
             let media = MediaID(number)
             if Bool.random(using: &random) {
                 let state = states[Int.random(in: 0..<states.count, using: &random)]
-                var task = task(number, state, received: .random(in: 0...9, using: &random))
+                var task = Self.task(number, state, received: .random(in: 0...9, using: &random))
                 task.recordedBytes = 4
                 model[media] = task
                 table[media] = task

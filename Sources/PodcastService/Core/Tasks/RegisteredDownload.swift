@@ -14,6 +14,8 @@ struct RegisteredDownload: Sendable, Equatable {
     var isSuspended = false
     /// Whether `auto_download` started it, rather than a person or program.
     var isAutomatic = false
+    /// Whether the engine is being asked to cancel it, and it was not requested again since.
+    var isCancelling = false
     let created: WallTime
     /// The time at which the download was last requested.
     var asked: WallTime

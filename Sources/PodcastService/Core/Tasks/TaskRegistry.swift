@@ -114,6 +114,7 @@ struct TaskRegistry: Sendable {
         if let known = downloads[row.media] {
             task.snapshot = known.snapshot
             task.asked = known.asked
+            task.isCancelling = known.isCancelling && asked == nil
             task.nextTry = known.nextTry
             task.recordedAt = known.recordedAt
             task.recordedBytes = known.recordedBytes
@@ -262,19 +263,23 @@ struct TaskRegistry: Sendable {
         orders[media] = (order.place, max(order.priority, priority))
     }
 
+    mutating func setCancelling(_ media: MediaID, _ isCancelling: Bool) {
+        downloads[media]?.isCancelling = isCancelling
+    }
+
     /// Orders a task with the priority of its origin (automatic, or requested), unless it has failed.
     private mutating func orderWithOwnPriority(_ media: MediaID) {
         guard let task = downloads[media], task.snapshot.state != .failed else { return }
         order(media, task.isAutomatic ? .automatic : .asked)
     }
 
-    /// Removes and returns the collected orders, in order of arrival. Those of tasks that were removed meanwhile, for
-    /// example cancelled before it was known whether they have space, are dropped.
+    /// Removes and returns the collected orders, in order of arrival. Those of tasks that were cancelled
+    /// meanwhile, before it was known whether they have space, are dropped.
     ///
     /// - Parameter rejected: downloads that can never fit into the cache; they have failed already and are not started.
     mutating func drainOrders(rejected: [MediaID: StorageShortage]) -> [Effect] {
         defer { orders = [:] }
-        return orders.filter { rejected[$0.key] == nil && downloads[$0.key] != nil }
+        return orders.filter { rejected[$0.key] == nil && downloads[$0.key]?.isCancelling == false }
             .sorted { $0.value.place < $1.value.place }
             .map { .run($0.key, isSuspended: isSuspended($0.key), $0.value.priority) }
     }
