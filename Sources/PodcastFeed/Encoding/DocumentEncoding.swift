@@ -109,19 +109,10 @@ enum DocumentEncoding {
     /// Counts the non-ASCII characters of UTF-8, and the non-ASCII bytes that are not UTF-8. A character cut at the end
     /// of the head is ignored.
     private static func counts(_ head: [UInt8]) -> (valid: Int, invalid: Int) {
-        var (valid, invalid, index) = (0, 0, 0)
-        while index < head.count {
-            if head[index] < 0x80 {
-                index += 1
-                continue
-            }
-            let length = head.withUnsafeBytes {
-                UTF8Cleaner.sequenceLength(UnsafeRawBufferPointer(rebasing: $0[index...]))
-            }
-            switch length {
-            case .complete(let count): (valid, index) = (valid + 1, index + count)
-            case .invalid: (invalid, index) = (invalid + 1, index + 1)
-            case .incomplete: return (valid, invalid)
+        var (valid, invalid) = (0, 0)
+        _ = head.withUnsafeBufferPointer { head in
+            UTF8Cleaner.divide(head) { part, isValid in
+                if isValid { valid += part.count { $0 >= 0xC0 } } else { invalid += 1 }
             }
         }
         return (valid, invalid)

@@ -49,23 +49,17 @@ struct EncodingGuess {
     /// which it has none, and 0x9D, which it does not use. The bytes of a character of UTF-8 do not count: a feed may
     /// mix UTF-8 and Windows-1252, and in UTF-8 the second byte of `ü` is 0xBC.
     private var hasCentralEuropeanLetters: Bool {
-        var (count, index) = (0, 1)
-        while index + 1 < head.count {
-            let length = head.withUnsafeBytes {
-                UTF8Cleaner.sequenceLength(UnsafeRawBufferPointer(rebasing: $0[index...]))
-            }
-            if case .complete(let bytes) = length {
-                index += bytes
-                continue
-            }
-            if Self.isLetter(head[index + 1]) {
-                switch head[index] {
+        var (count, index) = (0, 0)
+        _ = head.withUnsafeBufferPointer { text in
+            UTF8Cleaner.divide(text) { part, isValid in
+                defer { index += part.count }
+                guard !isValid, index > 0, index + 1 < head.count, Self.isLetter(head[index + 1]) else { return }
+                switch part[0] {
                 case 0xB3, 0xB9, 0xA3, 0xBC, 0xBE, 0x9D: count += 1
                 case 0xBF where Self.isLetter(head[index - 1]): count += 1
                 default: break
                 }
             }
-            index += 1
         }
         return count >= 2
     }

@@ -28,63 +28,32 @@ struct UTF8Cleaner {
             held = []
             return joined.withUnsafeBufferPointer { clean($0, into: &block) }
         }
-        var index = 0
-        while index < piece.count {
-            let clean = Self.cleanCount(FeedBytes(rebasing: piece[index...]))
-            block.append(FeedBytes(rebasing: piece[index..<index + clean]))
-            index += clean
-            guard index < piece.count else { return }
-            index += step(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(piece)[index...]), into: &block)
+        held = Self.divide(piece) { part, isValid in
+            if isValid { appendAllowed(part, to: &block) } else { repair(part[0], into: &block) }
         }
     }
 
-    /// Returns the number of leading bytes that are clean, complete characters. May stop early at a rare character,
-    /// which `step` then processes.
-    private static func cleanCount(_ bytes: FeedBytes) -> Int {
-        guard let base = bytes.baseAddress else { return 0 }
-        var index = 0
-        while index < bytes.count {
-            while index + 4 * ByteWord.size <= bytes.count {
-                let start = base + index
-                let (one, two) = (ByteWord(at: start), ByteWord(at: start + ByteWord.size))
-                let (three, four) = (ByteWord(at: start + 2 * ByteWord.size), ByteWord(at: start + 3 * ByteWord.size))
-                let high = one.beyondASCII | two.beyondASCII | three.beyondASCII | four.beyondASCII
-                let low = one.below(0x20) | two.below(0x20) | three.below(0x20) | four.below(0x20)
-                guard high | low == 0 else { break }
-                index += 4 * ByteWord.size
+    /// Appends valid text without the characters that XML does not allow: control characters, U+FFFE and U+FFFF.
+    private mutating func appendAllowed(_ text: FeedBytes, to block: inout ByteBuffer) {
+        var (start, index) = (0, 0)
+        while true {
+            index = text.firstIndex(
+                from: index, word: { $0.below(0x20) | $0.equal(0xEF) }, byte: { $0 < 0x20 || $0 == 0xEF })
+            guard index < text.count else { break }
+            let length =
+                switch text[index] {
+                case 0x09, 0x0A, 0x0D: 0
+                case 0xEF: text[index + 1] == 0xBF && text[index + 2] >= 0xBE ? 3 : 0
+                default: 1
+                }
+            if length > 0 {
+                block.append(FeedBytes(rebasing: text[start..<index]))
+                record(.omission, at: block.count)
+                start = index + length
             }
-            // Line feeds and non-ASCII characters are frequent, so neither may end the fast path. The next bytes are
-            // checked one character at a time, then whole words again.
-            let stop = min(index + ByteWord.size, bytes.count)
-            while index < stop {
-                let length = base[index] < 0x80 ? 1 : commonLength(base + index, bytes.count - index)
-                guard length > 1 || (length == 1 && isPlain(base[index])) else { return index }
-                index += length
-            }
+            index += max(1, length)
         }
-        return index
-    }
-
-    /// Returns the length of a complete character whose lead byte permits any continuation bytes after it. Returns 0
-    /// for all other characters, which `step` checks.
-    @inline(__always)
-    private static func commonLength(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
-        switch start[0] {
-        case 0xC2...0xDF:
-            return count >= 2 && start[1] & 0xC0 == 0x80 ? 2 : 0
-        case 0xE1...0xEC, 0xEE:
-            return count >= 3 && start[1] & 0xC0 == 0x80 && start[2] & 0xC0 == 0x80 ? 3 : 0
-        // U+FFFE and U+FFFF, which XML does not allow, start with EF BF.
-        case 0xEF:
-            return count >= 3 && start[1] & 0xC0 == 0x80 && start[1] != 0xBF && start[2] & 0xC0 == 0x80 ? 3 : 0
-        default:
-            return 0
-        }
-    }
-
-    @inline(__always)
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        byte < 0x80 && (byte >= 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09)
+        block.append(FeedBytes(rebasing: text[start...]))
     }
 
     /// Writes an incomplete character at the end of the document, read as Windows-1252.
@@ -97,38 +66,6 @@ struct UTF8Cleaner {
         block.append(UTF8.encode(Windows1252.scalar(byte)) ?? UTF8.encodedReplacementCharacter)
     }
 
-    /// Processes one character, one invalid byte, or the start of a character that continues in the next piece.
-    ///
-    /// - Returns: The number of consumed bytes.
-    @inline(__always)
-    private mutating func step(_ rest: UnsafeRawBufferPointer, into block: inout ByteBuffer) -> Int {
-        let byte = rest[0]
-        if byte < 0x80 {
-            if Self.isPlain(byte) {
-                block.append(byte)
-            } else {
-                record(.omission, at: block.count)
-            }
-            return 1
-        }
-        switch Self.sequenceLength(rest) {
-        case .complete(let length):
-            // XML does not allow U+FFFE and U+FFFF.
-            if length == 3, byte == 0xEF, rest[1] == 0xBF, rest[2] >= 0xBE {
-                record(.omission, at: block.count)
-            } else {
-                for index in 0..<length { block.append(rest[index]) }
-            }
-            return length
-        case .invalid:
-            repair(byte, into: &block)
-            return 1
-        case .incomplete:
-            held = Array(rest)
-            return rest.count
-        }
-    }
-
     /// Returns a whole text without characters that XML does not allow, and with those of Windows-1252 as UTF-8. An
     /// incomplete character at its end is omitted.
     static func cleaned(_ text: FeedBytes) -> [UInt8] {
@@ -138,34 +75,27 @@ struct UTF8Cleaner {
         return Array(block.contents)
     }
 
-    enum SequenceLength {
-        case complete(Int)
-        case incomplete
-        case invalid
-    }
-
-    /// Returns the length of the first character, by the Unicode Standard's table 3-7 of well-formed sequences.
-    @inline(__always)
-    static func sequenceLength(_ bytes: UnsafeRawBufferPointer) -> SequenceLength {
-        let lead = bytes[0]
-        let length: Int
-        var second: ClosedRange<UInt8> = 0x80...0xBF
-        switch lead {
-        case 0x00...0x7F: return .complete(1)
-        case 0xC2...0xDF: length = 2
-        case 0xE0: (length, second) = (3, 0xA0...0xBF)
-        case 0xED: (length, second) = (3, 0x80...0x9F)
-        case 0xE1...0xEF: length = 3
-        case 0xF0: (length, second) = (4, 0x90...0xBF)
-        case 0xF4: (length, second) = (4, 0x80...0x8F)
-        case 0xF1...0xF3: length = 4
-        default: return .invalid
+    /// Passes the valid parts of a text and each byte between them that is not UTF-8 to `body`, in order.
+    ///
+    /// - Returns: The start of a character that continues after the text, at most three bytes.
+    static func divide(_ text: FeedBytes, _ body: (_ part: FeedBytes, _ isValid: Bool) -> Void) -> [UInt8] {
+        var rest = text
+        while !rest.isEmpty {
+            var (valid, isCut) = (rest.count, false)
+            do throws(UTF8.ValidationError) {
+                _ = try UTF8Span(validating: rest.span)
+            } catch {
+                valid = error.byteOffsets.lowerBound
+                isCut = error.kind == .truncatedScalar && error.byteOffsets.upperBound == rest.count
+            }
+            if valid > 0 { body(FeedBytes(rebasing: rest[..<valid]), true) }
+            rest = FeedBytes(rebasing: rest[valid...])
+            if isCut { return Array(rest) }
+            if rest.isEmpty { break }
+            body(FeedBytes(rebasing: rest[..<1]), false)
+            rest = FeedBytes(rebasing: rest[1...])
         }
-        for index in 1..<length {
-            guard index < bytes.count else { return .incomplete }
-            guard index == 1 ? second.contains(bytes[1]) : bytes[index] & 0xC0 == 0x80 else { return .invalid }
-        }
-        return .complete(length)
+        return []
     }
 
     /// Returns at most `limit` leading bytes, without an incomplete character at their end.
@@ -176,9 +106,8 @@ struct UTF8Cleaner {
     /// Returns the text without an incomplete character at its end.
     static func wholeCharacters(_ bytes: FeedBytes) -> FeedBytes {
         guard let lead = bytes.lastIndex(where: { $0 & 0xC0 != 0x80 }), bytes[lead] >= 0xC0 else { return bytes }
-        let rest = UnsafeRawBufferPointer(FeedBytes(rebasing: bytes[lead...]))
-        if case .complete(rest.count) = sequenceLength(rest) { return bytes }
-        return FeedBytes(rebasing: bytes[..<lead])
+        return divide(FeedBytes(rebasing: bytes[lead...])) { _, _ in }.isEmpty
+            ? bytes : FeedBytes(rebasing: bytes[..<lead])
     }
 }
 
