@@ -125,9 +125,6 @@ struct ByteWord {
     @inline(__always)
     init(at start: UnsafePointer<UInt8>) { bits = UnsafeRawPointer(start).loadUnaligned(as: UInt64.self) }
 
-    /// Nonzero if there are non-ASCII bytes.
-    @inline(__always)
-    var beyondASCII: UInt64 { bits & Self.highBits }
 
     /// Nonzero if there are bytes below a limit of at most 0x80.
     @inline(__always)
