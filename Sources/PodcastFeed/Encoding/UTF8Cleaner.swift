@@ -125,7 +125,6 @@ struct ByteWord {
     @inline(__always)
     init(at start: UnsafePointer<UInt8>) { bits = UnsafeRawPointer(start).loadUnaligned(as: UInt64.self) }
 
-
     /// Nonzero if there are bytes below a limit of at most 0x80.
     @inline(__always)
     func below(_ limit: UInt8) -> UInt64 { (bits &- Self.ones &* UInt64(limit)) & ~bits & Self.highBits }
