@@ -22,7 +22,7 @@ extension OpenFolder {
     ///   - progress: Called with the number of bytes copied since its previous call. It may throw to end the copy.
     func store(
         fileAt path: String, size: Int64, sha256 expected: String?, as name: String, in show: String, modified: Int64,
-        owner: String, isFree: (String) -> Bool, begin: () -> Void, progress: (Int64) throws -> Void
+        owner: String, isFree: (String) -> Bool, begin: () -> Void, progress: (Int64) -> Void
     ) throws -> ArchivedFile {
         let file: FileDescriptor
         do {
@@ -61,7 +61,7 @@ extension OpenFolder {
     /// Gives a copied file its name.
     private func place(
         _ partial: String, _ content: ArchivedFile, in folder: OpenFolder, _ folderName: String, name: String,
-        isFree: (String) -> Bool, _ progress: (Int64) throws -> Void
+        isFree: (String) -> Bool, _ progress: (Int64) -> Void
     ) throws -> ArchivedFile {
         var file = content
         var stem = FileName.stem(ofFile: name)
@@ -105,13 +105,13 @@ extension OpenFolder {
 
     /// Returns the state of a file if it has the same content; `nil` otherwise.
     private func state(
-        of name: String, ifSameAs content: ArchivedFile, _ progress: (Int64) throws -> Void
+        of name: String, ifSameAs content: ArchivedFile, _ progress: (Int64) -> Void
     ) throws -> FileState? {
         guard let file = try? openFile(name) else { return nil }
         defer { try? file.close() }
         let state = try FileState(of: file)
         guard state.size == content.size else { return nil }
-        let sha256 = try FileDigest.digest(.sha256, of: file, size: state.size) { _ in try? progress(0) }
+        let sha256 = try FileDigest.digest(.sha256, of: file, size: state.size) { _ in progress(0) }
         return sha256 == content.sha256 ? state : nil
     }
 
@@ -126,7 +126,7 @@ extension OpenFolder {
         let file = try openFile(path)
         defer { try? file.close() }
         let state = try FileState(of: file)
-        let sha256 = try FileDigest.digest(.sha256, of: file, size: state.size, progress: progress)
+        let sha256 = try FileDigest.digest(.sha256, of: file, size: state.size) { progress(Int64($0.count)) }
         return ArchivedFile(path: path, episode: nil, size: state.size, sha256: sha256, fileState: state.text)
     }
 

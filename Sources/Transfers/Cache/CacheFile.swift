@@ -28,7 +28,7 @@ package final class CacheFile: Sendable {
 
     /// Writes all of `bytes` at `offset`. Throws the errno of `pwrite`, for example ENOSPC.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
-        do { try descriptor.writeAll(toAbsoluteOffset: offset, bytes) } catch { throw error as? Errno ?? .ioError }
+        try descriptor.write(bytes, at: offset)
     }
 
     /// Fills the buffer with the file's bytes from `offset` on. Returns the number of bytes read, which is less than
@@ -107,5 +107,9 @@ extension FileDescriptor {
             }
         }
         return done
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
+        do { try writeAll(toAbsoluteOffset: offset, bytes) } catch { throw error as? Errno ?? .ioError }
     }
 }

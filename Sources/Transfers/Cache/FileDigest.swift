@@ -11,53 +11,31 @@ package enum FileDigest {
     /// Computes the digest of a file's first `size` bytes, in lower-case hexadecimal. Throws `Errno`: `ioError` if the
     /// file is shorter.
     ///
-    /// - Parameter progress: Called with the number of bytes read since its previous call.
+    /// - Parameter visit: Called with each part that was read, in order.
     package static func digest(
         _ algorithm: FileHash.Algorithm, of descriptor: FileDescriptor, size: Int64,
-        progress: (Int64) -> Void = { _ in }
+        visit: (UnsafeRawBufferPointer) throws(Errno) -> Void = { _ in }
     ) throws(Errno) -> String {
-        let digest = try RunningDigest(algorithm)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferSize, alignment: 64)
+        guard let context = EVP_MD_CTX_new() else { throw .noMemory }
+        defer { EVP_MD_CTX_free(context) }
+        guard EVP_DigestInit_ex(context, messageDigest(algorithm), nil) == 1 else { throw .ioError }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferSize, alignment: 4_096)
         defer { buffer.deallocate() }
         var offset: Int64 = 0
         while offset < size {
-            let wanted = Int(min(Int64(bufferSize), size - offset))
-            let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
-            let count = try descriptor.readFully(into: part, at: offset)
-            guard count == wanted else { throw Errno.ioError }
-            try digest.append(UnsafeRawBufferPointer(part))
-            offset += Int64(count)
-            progress(Int64(count))
+            let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(Int64(bufferSize), size - offset))])
+            guard try descriptor.readFully(into: part, at: offset) == part.count,
+                EVP_DigestUpdate(context, part.baseAddress, part.count) == 1
+            else { throw .ioError }
+            try visit(UnsafeRawBufferPointer(part))
+            offset += Int64(part.count)
         }
-        return try digest.finish()
-    }
-}
-
-/// A digest of bytes that arrive one part after the other.
-final class RunningDigest {
-    private let context: OpaquePointer
-
-    init(_ algorithm: FileHash.Algorithm) throws(Errno) {
-        guard let context = EVP_MD_CTX_new() else { throw Errno.noMemory }
-        self.context = context
-        guard EVP_DigestInit_ex(context, Self.messageDigest(algorithm), nil) == 1 else { throw Errno.ioError }
-    }
-
-    deinit { EVP_MD_CTX_free(context) }
-
-    func append(_ bytes: UnsafeRawBufferPointer) throws(Errno) {
-        guard EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 else { throw Errno.ioError }
-    }
-
-    /// Returns the digest in lower-case hexadecimal. Nothing may be appended afterwards.
-    func finish() throws(Errno) -> String {
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
-        guard EVP_DigestFinal_ex(context, &digest, &length) == 1 else { throw Errno.ioError }
+        guard EVP_DigestFinal_ex(context, &digest, &length) == 1 else { throw .ioError }
         return digest.prefix(Int(length)).hexadecimal
     }
 
-    /// Returns OpenSSL's implementation of an algorithm.
     private static func messageDigest(_ algorithm: FileHash.Algorithm) -> OpaquePointer? {
         switch algorithm {
         case .sha256: EVP_sha256()

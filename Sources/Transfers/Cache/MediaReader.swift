@@ -67,10 +67,4 @@ package final class MediaReader: Sendable {
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         try descriptor.readFully(into: buffer, at: offset)
     }
-
-    /// Computes the SHA-256 of the whole file, in lower-case hexadecimal. `progress` is called repeatedly with the
-    /// number of bytes read since its previous call.
-    package func sha256(progress: (Int64) -> Void = { _ in }) throws -> String {
-        try FileDigest.digest(.sha256, of: descriptor, size: state.size, progress: progress)
-    }
 }

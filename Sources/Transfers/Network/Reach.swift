@@ -64,7 +64,8 @@ package struct ReachPolicy: Sendable {
 /// with another result cannot evade it. A value without IO.
 package struct ReachTrail: Sendable {
     private let policy: ReachPolicy
-    /// The most private space allowed for the next connection or request; `nil` for any.
+    /// The most private space allowed for the next connection or request; `nil` for any. At first it is the space of the
+    /// feed or server that refers to the first URL, and `nil` if a person entered that URL.
     private var limit: AddressSpace?
     /// The error of the last refused address of the current hop. It counts only if `wasAllowed` is false.
     private var refused: TransferError?
@@ -85,11 +86,7 @@ package struct ReachTrail: Sendable {
         case proxy
     }
 
-    /// - Parameter limit: The space of the feed or server that refers to the first URL; `nil` if a person entered it.
-    package init(policy: ReachPolicy, limit: AddressSpace?) {
-        self.policy = policy
-        self.limit = limit
-    }
+    init(policy: ReachPolicy, limit: AddressSpace?) { (self.policy, self.limit) = (policy, limit) }
 
     /// Checks a connection before it is made. Called once for each address of the host that curl tries.
     package mutating func allowsConnection(to peer: Peer, host: String) -> Bool {

@@ -384,15 +384,4 @@ package struct UploadSnapshot: Sendable, Equatable {
     package var rate: Double?
     /// The reason why the upload has failed or waits for a retry.
     package var error: TransferError?
-
-    package init(
-        key: TaskID, state: TaskState, sent: Int64, size: Int64, rate: Double? = nil, error: TransferError? = nil
-    ) {
-        self.key = key
-        self.state = state
-        self.sent = sent
-        self.size = size
-        self.rate = rate
-        self.error = error
-    }
 }
