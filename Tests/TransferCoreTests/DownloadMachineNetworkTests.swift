@@ -9,7 +9,7 @@ import Testing
     private func playing() -> MachineBench {
         let bench = MachineBench()
         _ = bench.open(1)
-        _ = bench.head(1, MachineBench.whole())
+        _ = bench.head(1, .whole())
         _ = bench.read(2, 0..<1_000)
         _ = bench.received(1, 1_000)
         _ = bench.read(3, 1_000..<2_000)
@@ -22,10 +22,7 @@ import Testing
 
     @Test func aConnectionWhoseAddressIsGoneIsReplacedAtOnce() {
         let bench = playing()
-        #expect(
-            changed(bench, lost: [1]) == [
-                .abort(1), .connect(2, .part(1_000..<10_000, direct: true, forReader: true)),
-            ])
+        #expect(changed(bench, lost: [1]) == [.abort(1), .connect(2, .part(1_000..<10_000, forReader: true))])
     }
 
     @Test func aConnectionThatWasSilentIsReplacedWhenTheNetworkIsBack() {
@@ -34,10 +31,7 @@ import Testing
         #expect(changed(bench, isBack: true) == [], "it may still be alive")
         bench.pass(500)
         #expect(changed(bench) == [])
-        #expect(
-            changed(bench, isBack: true) == [
-                .abort(1), .connect(2, .part(1_000..<10_000, direct: true, forReader: true)),
-            ])
+        #expect(changed(bench, isBack: true) == [.abort(1), .connect(2, .part(1_000..<10_000, forReader: true))])
     }
 
     @Test(arguments: [TransferError.Code.unreachable, .timedOut])
@@ -63,7 +57,7 @@ import Testing
         let bench = playing()
         _ = bench.failed(1)
         _ = bench.tick()
-        _ = bench.head(2, MachineBench.status(503, ["retry-after": "30"]))
+        _ = bench.head(2, .status(503, ["retry-after": "30"]))
         #expect(changed(bench, isBack: true) == [])
         #expect(bench.machine.deadline == bench.now + .seconds(30))
     }
@@ -92,7 +86,7 @@ import Testing
         #expect(isDirect.last == true)
         // The server was reached and refuses the address. The redirects are requested again, because they may lead to
         // another address now.
-        note(bench.head(connection, MachineBench.status(403)))
+        note(bench.head(connection, .status(403)))
         #expect(isDirect.last == false)
     }
 

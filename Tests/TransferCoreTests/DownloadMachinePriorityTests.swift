@@ -12,17 +12,10 @@ import Testing
         return bench
     }
 
-    @Test func aTaskHasThePriorityAskedUnlessItIsAutomatic() {
-        let bench = MachineBench()
-        #expect(bench.fill() == [.connect(1, .whole(forReader: false))])
-        #expect(bench.machine.priority == .asked)
-        let other = MachineBench()
-        #expect(other.fill(.automatic) == [.prioritized(.automatic), .connect(1, .whole(forReader: false))])
-        #expect(other.machine.state == .queued)
-    }
-
     @Test func aRequestRaisesAnAutomaticTaskAndNothingLowersIt() {
-        let bench = automatic()
+        let bench = MachineBench()
+        #expect(bench.fill(.automatic) == [.prioritized(.automatic), .connect(1, .whole())])
+        #expect(bench.machine.state == .queued)
         #expect(bench.fill(.automatic) == [])
         #expect(bench.fill(.asked) == [.prioritized(.asked)])
         #expect(bench.fill(.automatic) == [])
@@ -31,11 +24,11 @@ import Testing
 
     @Test func aReaderRaisesTheTaskOfItsFile() {
         let bench = automatic()
-        _ = bench.head(1, MachineBench.whole())
+        _ = bench.head(1, .whole())
         #expect(bench.read(1, 0..<100).first == .prioritized(.asked))
         #expect(bench.machine.priority == .asked)
         let other = automatic()
-        _ = other.head(1, MachineBench.whole())
+        _ = other.head(1, .whole())
         _ = other.received(1, 1_000)
         #expect(other.read(1, 0..<100) == [.answerRead(1, nil), .prioritized(.asked)])
     }
@@ -47,30 +40,26 @@ import Testing
         #expect(bench.machine.isWaitingForConditions)
         #expect(bench.machine.deadline == nil)
         #expect(!bench.machine.isIdle, "it waits")
-        #expect(bench.allowAutomatic(true) == [.connect(1, .whole(forReader: false))])
+        #expect(bench.allowAutomatic(true) == [.connect(1, .whole())])
         #expect(!bench.machine.isWaitingForConditions)
     }
 
     @Test func aRunningAutomaticTaskPausesAndContinuesWhereItStopped() {
         let bench = automatic()
-        _ = bench.head(1, MachineBench.whole())
+        _ = bench.head(1, .whole())
         _ = bench.received(1, 1_000)
         #expect(bench.allowAutomatic(false) == [.abort(1)])
         #expect(bench.machine.state == .queued)
         #expect(bench.tick() == [])
-        #expect(bench.allowAutomatic(true) == [.connect(2, .part(1_000..<10_000, forReader: false))])
+        #expect(bench.allowAutomatic(true) == [.connect(2, .part(1_000..<10_000))])
     }
 
     @Test func aRequestedTaskDoesNotWaitForConditions() {
         let bench = MachineBench()
         _ = bench.allowAutomatic(false)
-        #expect(bench.fill() == [.connect(1, .whole(forReader: false))])
-        #expect(!bench.machine.isWaitingForConditions)
-    }
-
-    @Test func aRetryStartsATaskThatWaitsForConditions() {
-        let bench = automatic(allowed: false)
-        #expect(bench.retry() == [.prioritized(.asked), .connect(1, .whole(forReader: false))])
+        #expect(bench.fill() == [.connect(1, .whole())])
+        #expect(bench.machine.priority == .asked && !bench.machine.isWaitingForConditions)
+        #expect(automatic(allowed: false).retry() == [.prioritized(.asked), .connect(1, .whole())])
     }
 
     @Test func aReaderOfAWaitingTaskIsServed() {
@@ -84,8 +73,8 @@ import Testing
         let bench = automatic(allowed: false)
         #expect(bench.open(1) == [.connect(1, .whole(forReader: true))])
         #expect(
-            bench.head(1, MachineBench.whole()) == [
-                .confirmed(generation: 1, MachineBench.pin()), .answerOpen(1, nil), .serving(1, false), .hold(1),
+            bench.head(1, .whole()) == [
+                .confirmed(generation: 1, .pin()), .answerOpen(1, nil), .serving(1, false), .hold(1),
             ])
         #expect(bench.machine.isWaitingForConditions)
         #expect(bench.tick() == [.abort(1)])
@@ -94,7 +83,7 @@ import Testing
     @Test func anAutomaticFillClearsNoFailureAndEndsNoSuspension() {
         let bench = MachineBench()
         _ = bench.fill()
-        _ = bench.head(1, MachineBench.status(404))
+        _ = bench.head(1, .status(404))
         #expect(bench.fill(.automatic) == [])
         #expect(bench.machine.state == .failed)
         let other = MachineBench()
@@ -105,7 +94,7 @@ import Testing
 
     @Test func conditionsDoNotAffectCachedOrFinishingFiles() {
         let bench = automatic()
-        _ = bench.head(1, MachineBench.whole())
+        _ = bench.head(1, .whole())
         _ = bench.received(1, 10_000)
         #expect(bench.allowAutomatic(false) == [])
         #expect(bench.machine.state == .running)

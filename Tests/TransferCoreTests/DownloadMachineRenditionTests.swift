@@ -6,20 +6,18 @@ import Testing
 @Suite struct DownloadMachineRenditionTests {
     private let changed = TransferError(.changed, "the file changed on the server")
 
-    /// Returns a bench with a file of 10,000 bytes; the first `count` bytes are present.
-    private func begun(_ count: Int64, _ validator: Validator? = MachineBench.tag, knowsDirect: Bool = true)
-        -> MachineBench
+    /// Returns a bench with a file of 10,000 bytes; the first 4,000 are present.
+    private func begun(_ validator: Validator? = .v1, total: Int64? = 10_000, knowsDirect: Bool = true) -> MachineBench
     {
-        MachineBench(
-            pin: MachineBench.pin(10_000, validator), present: MachineBench.ranges(0..<count), knowsDirect: knowsDirect)
+        MachineBench(pin: .pin(total, validator), present: ByteRanges(0..<4_000), knowsDirect: knowsDirect)
     }
 
     @Test func anotherTagBeginsAGenerationFromTheSameResponse() {
-        let bench = begun(4_000)
+        let bench = begun()
         _ = bench.read(1, 4_000..<4_100)
-        let pin = MachineBench.pin(9_000, .entityTag("\"v2\""))
+        let pin = Pin.pin(9_000, .entityTag("\"v2\""))
         #expect(
-            bench.head(1, MachineBench.whole(9_000, tag: "\"v2\"")) == [
+            bench.head(1, .whole(9_000, tag: "\"v2\"")) == [
                 .abandonFile(generation: 1), .answerRead(1, changed), .confirmed(generation: 2, pin),
                 .serving(1, false), .createFile(generation: 2, pin),
             ])
@@ -30,20 +28,22 @@ import Testing
         #expect(bench.received(1, 9_000) == [.release(1), .finish(generation: 2)])
     }
 
-    @Test func aStalePartBeginsAGenerationWithANewRequest() {
-        let bench = begun(4_000)
+    @Test(arguments: [
+        ResponseHead.part(4_000..<10_000, tag: "\"v2\""), .status(416, ["content-range": "bytes */10000"]),
+    ])
+    func aStalePartOrARangeErrorBeginsAGenerationWithANewRequest(head: ResponseHead) {
+        let bench = begun()
         _ = bench.read(1, 4_000..<4_100)
         #expect(
-            bench.head(1, MachineBench.part(4_000..<10_000, tag: "\"v2\"")) == [
-                .abort(1), .abandonFile(generation: 1), .answerRead(1, changed),
-                .connect(2, .whole(direct: true, forReader: false)),
+            bench.head(1, head) == [
+                .abort(1), .abandonFile(generation: 1), .answerRead(1, changed), .connect(2, .whole(direct: true)),
             ])
     }
 
     @Test func withoutAValidatorTheOverlapIsCompared() {
-        let bench = begun(4_000, nil)
-        #expect(bench.fill() == [.connect(1, .part(3_500..<10_000, ifRange: nil, forReader: false))])
-        #expect(bench.head(1, MachineBench.part(3_500..<10_000, tag: nil)) == [])
+        let bench = begun(nil)
+        #expect(bench.fill() == [.connect(1, .part(3_500..<10_000, ifRange: nil))])
+        #expect(bench.head(1, .part(3_500..<10_000, tag: nil)) == [])
         #expect(bench.machine.step(1) == .compare(until: 4_000))
         bench.passed(1, 500)
         #expect(bench.machine.step(1) == .write(until: 10_000))
@@ -51,38 +51,38 @@ import Testing
     }
 
     @Test func aValidatorIsAdoptedWhenTheOverlapAgrees() {
-        let bench = begun(4_000, nil)
+        let bench = begun(nil)
         _ = bench.fill()
-        _ = bench.head(1, MachineBench.part(3_500..<10_000))
+        _ = bench.head(1, .part(3_500..<10_000))
         #expect(bench.machine.pin?.validator == nil, "nothing has been compared")
         bench.passed(1, 500)
         _ = bench.received(1, 10)
-        #expect(bench.machine.pin?.validator == MachineBench.tag)
+        #expect(bench.machine.pin?.validator == .v1)
     }
 
     @Test func anOverlapThatDiffersBeginsAGeneration() {
-        let bench = begun(4_000, nil)
+        let bench = begun(nil)
         _ = bench.read(1, 4_000..<4_100)
-        _ = bench.head(1, MachineBench.part(3_500..<10_000, tag: nil))
+        _ = bench.head(1, .part(3_500..<10_000, tag: nil))
         #expect(
             bench.differs(1) == [
                 .abort(1), .abandonFile(generation: 1), .answerRead(1, changed),
-                .connect(2, .whole(direct: true, forReader: false)),
+                .connect(2, .whole(direct: true)),
             ])
         #expect(bench.machine.pin == nil)
     }
 
     @Test func bytesOfAnAddressThatIsResolvedAgainAreCompared() {
-        let bench = begun(4_000, knowsDirect: false)
-        #expect(bench.fill() == [.connect(1, .part(3_500..<10_000, direct: false, forReader: false))])
-        #expect(bench.head(1, MachineBench.part(3_500..<10_000)) == [])
+        let bench = begun(knowsDirect: false)
+        #expect(bench.fill() == [.connect(1, .part(3_500..<10_000, direct: false))])
+        #expect(bench.head(1, .part(3_500..<10_000)) == [])
         #expect(bench.machine.step(1) == .compare(until: 4_000))
     }
 
     @Test func withoutAValidatorASeekWaitsForTheStream() {
         let bench = MachineBench()
         _ = bench.open(1)
-        _ = bench.head(1, MachineBench.whole(tag: nil))
+        _ = bench.head(1, .whole(tag: nil))
         _ = bench.read(2, 9_000..<9_100)
         #expect(bench.machine.has(1) && !bench.machine.has(2))
         #expect(bench.received(1, 8_000) == [])
@@ -93,9 +93,9 @@ import Testing
         let bench = MachineBench()
         _ = bench.read(1, 9_000..<9_100)
         #expect(
-            bench.head(1, MachineBench.part(9_000..<10_000, tag: nil)) == [
-                .abort(1), .confirmed(generation: 1, MachineBench.pin(10_000, nil)),
-                .connect(2, .whole(direct: false, forReader: true)),
+            bench.head(1, .part(9_000..<10_000, tag: nil)) == [
+                .abort(1), .confirmed(generation: 1, .pin(10_000, nil)),
+                .connect(2, .whole(forReader: true)),
             ])
     }
 
@@ -103,27 +103,24 @@ import Testing
         let bench = MachineBench()
         _ = bench.read(1, 9_000..<9_100)
         #expect(
-            bench.head(1, MachineBench.part(9_000..<10_000)) == [
-                .confirmed(generation: 1, MachineBench.pin()), .createFile(generation: 1, MachineBench.pin()),
+            bench.head(1, .part(9_000..<10_000)) == [
+                .confirmed(generation: 1, .pin()), .createFile(generation: 1, .pin()),
             ])
         #expect(bench.received(1, 100) == [.answerRead(1, nil), .serving(1, false)])
     }
 
     @Test func partsWithoutTheTagAreComparedFromThenOn() {
-        let bench = begun(4_000)
+        let bench = begun()
         _ = bench.fill()
-        #expect(
-            bench.head(1, MachineBench.part(4_000..<10_000, tag: nil)) == [
-                .abort(1), .connect(2, .part(3_500..<10_000, forReader: false)),
-            ])
-        #expect(bench.head(2, MachineBench.part(3_500..<10_000, tag: nil)) == [])
+        #expect(bench.head(1, .part(4_000..<10_000, tag: nil)) == [.abort(1), .connect(2, .part(3_500..<10_000))])
+        #expect(bench.head(2, .part(3_500..<10_000, tag: nil)) == [])
         #expect(bench.machine.step(2) == .compare(until: 4_000))
     }
 
     @Test func theWholeInPlaceOfAPartSkipsPresentBytes() {
-        let bench = begun(4_000)
+        let bench = begun()
         _ = bench.read(1, 8_000..<8_100)
-        #expect(bench.head(1, MachineBench.whole()) == [])
+        #expect(bench.head(1, .whole()) == [])
         #expect(bench.machine.step(1) == .skip(until: 4_000))
         bench.passed(1, 4_000)
         #expect(bench.machine.step(1) == .write(until: 10_000))
@@ -135,48 +132,28 @@ import Testing
     @Test func theStreamIsKeptWhenASeekShowsThatThereAreNoRanges() {
         let bench = MachineBench()
         _ = bench.open(1)
-        _ = bench.head(1, MachineBench.whole())
+        _ = bench.head(1, .whole())
         _ = bench.read(2, 0..<2_000)
         _ = bench.received(1, 2_000)
         _ = bench.read(3, 9_000..<9_100)
         #expect(bench.machine.step(1) == .write(until: 9_000))
-        #expect(bench.head(2, MachineBench.whole()) == [.abort(2), .serving(1, true), .resume(1, forReader: true)])
+        #expect(bench.head(2, .whole()) == [.abort(2), .serving(1, true), .resume(1, forReader: true)])
         #expect(bench.machine.step(1) == .write(until: 10_000))
     }
 
     @Test func aSizeThatTurnsOutWrongBeginsAGeneration() {
-        let bench = MachineBench(pin: MachineBench.pin(5_000, nil))
+        let bench = MachineBench(pin: .pin(5_000, nil))
         _ = bench.open(1)
         _ = bench.read(2, 0..<100)
-        #expect(
-            bench.head(1, MachineBench.whole()).prefix(2) == [
-                .answerRead(2, changed), .confirmed(generation: 2, MachineBench.pin()),
-            ])
+        #expect(bench.head(1, .whole()).prefix(2) == [.answerRead(2, changed), .confirmed(generation: 2, .pin())])
     }
 
     @Test func aRangeErrorConfirmsACompleteFile() {
-        let bench = MachineBench(pin: MachineBench.pin(nil), present: MachineBench.ranges(0..<4_000), knowsDirect: true)
+        let bench = begun(total: nil)
+        #expect(bench.fill() == [.connect(1, .part(from: 4_000))])
         #expect(
-            bench.fill() == [
-                .connect(
-                    1,
-                    Machine.ConnectRequest(
-                        offset: 4_000, end: nil, ranged: true, ifRange: MachineBench.tag, direct: true,
-                        forReader: false))
-            ])
-        #expect(
-            bench.head(1, MachineBench.status(416, ["content-range": "bytes */4000"])) == [
-                .abort(1), .confirmed(generation: 1, MachineBench.pin(4_000)), .finish(generation: 1),
-            ])
-    }
-
-    @Test func aRangeErrorForAnIncompleteFileBeginsAGeneration() {
-        let bench = begun(4_000)
-        _ = bench.read(1, 4_000..<4_100)
-        #expect(
-            bench.head(1, MachineBench.status(416, ["content-range": "bytes */10000"])) == [
-                .abort(1), .abandonFile(generation: 1), .answerRead(1, changed),
-                .connect(2, .whole(direct: true, forReader: false)),
+            bench.head(1, .status(416, ["content-range": "bytes */4000"])) == [
+                .abort(1), .confirmed(generation: 1, .pin(4_000)), .finish(generation: 1),
             ])
     }
 
@@ -185,7 +162,7 @@ import Testing
         _ = bench.read(1, 5_000..<5_100)
         let pin = Pin(total: 3_000, validator: nil)
         #expect(
-            bench.head(1, MachineBench.status(416, ["content-range": "bytes */3000"])).prefix(3) == [
+            bench.head(1, .status(416, ["content-range": "bytes */3000"])).prefix(3) == [
                 .abort(1), .confirmed(generation: 1, pin), .answerRead(1, nil),
             ])
     }
@@ -195,7 +172,7 @@ import Testing
         _ = bench.fill()
         var connection = 1
         for version in 1...5 {
-            _ = bench.head(connection, MachineBench.whole(tag: "\"v\(version)\""))
+            _ = bench.head(connection, .whole(tag: "\"v\(version)\""))
             _ = bench.received(connection, Int64(10 * version))
             #expect(bench.machine.failure == nil)
             _ = bench.failed(connection)
@@ -203,29 +180,25 @@ import Testing
             connection += 1
         }
         #expect(bench.machine.generation == 5)
-        let actions = bench.head(connection, MachineBench.whole(tag: "\"v6\""))
+        let actions = bench.head(connection, .whole(tag: "\"v6\""))
         #expect(bench.machine.failure?.code == .unusable)
         #expect(actions.contains(.abort(connection)))
         #expect(bench.machine.state == .failed)
     }
 
     @Test func aShortPartIsFollowedByTheNext() {
-        let bench = begun(4_000)
+        let bench = begun()
         _ = bench.fill()
-        #expect(bench.head(1, MachineBench.part(4_000..<5_000)) == [])
+        #expect(bench.head(1, .part(4_000..<5_000)) == [])
         _ = bench.received(1, 1_000)
-        #expect(bench.ended(1, .complete) == [.connect(2, .part(5_000..<10_000, forReader: false))])
+        #expect(bench.ended(1, .complete) == [.connect(2, .part(5_000..<10_000))])
     }
 
     @Test func aPartOfAnUnknownTotalIsNotTheEnd() {
-        let bench = MachineBench(pin: MachineBench.pin(nil), present: MachineBench.ranges(0..<4_000), knowsDirect: true)
+        let bench = begun(total: nil)
         _ = bench.fill()
-        _ = bench.head(1, MachineBench.part(4_000..<5_000, of: nil))
+        _ = bench.head(1, .part(4_000..<5_000, of: nil))
         _ = bench.received(1, 1_000)
-        guard case .connect(2, let request)? = bench.ended(1, .complete).last else {
-            Issue.record("it stopped after a part")
-            return
-        }
-        #expect(request.offset == 5_000)
+        #expect(bench.ended(1, .complete).last == .connect(2, .part(from: 5_000)))
     }
 }

@@ -7,16 +7,8 @@ import Testing
 @Suite struct DownloadMachineStorageTests {
     private let full = TransferError(.diskFull, "no space left in the cache")
 
-    private func filling() -> MachineBench {
-        let bench = MachineBench()
-        _ = bench.fill()
-        _ = bench.head(1, MachineBench.whole())
-        _ = bench.received(1, 1_000)
-        return bench
-    }
-
     @Test func aFullDiskSuspendsTheTaskAndAnswersReaders() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         _ = bench.read(7, 1_000..<1_100)
         #expect(bench.storageFailed(full) == [.abort(1), .answerRead(7, full), .storageFull(full)])
         #expect(bench.machine.state == .suspended)
@@ -29,7 +21,7 @@ import Testing
     }
 
     @Test func onAFullDiskPresentBytesAreReadAndOthersRefused() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         _ = bench.storageFailed(full)
         #expect(bench.read(1, 0..<1_000) == [.answerRead(1, nil)])
         #expect(bench.read(2, 999..<1_001) == [.answerRead(2, full)])
@@ -47,46 +39,40 @@ import Testing
         #expect(bench.machine.isIdle)
     }
 
-    @Test func theTaskContinuesWhereItStopped() {
-        let bench = filling()
-        _ = bench.storageFailed(full)
-        #expect(bench.storageAvailable() == [.connect(2, .part(1_000..<10_000, forReader: false))])
-        #expect(bench.machine.state == .queued)
-        #expect(bench.machine.error == nil)
-        #expect(bench.storageAvailable() == [])
-    }
-
-    @Test func aFullDiskEndsABackOff() {
-        let bench = filling()
-        _ = bench.failed(1)
-        #expect(bench.storageIsFull(full) == [])
+    @Test(arguments: [false, true]) func theTaskContinuesWhereItStopped(isBackingOff: Bool) {
+        let bench = MachineBench.filling()
+        if isBackingOff { _ = bench.failed(1) }
+        #expect(bench.storageIsFull(full) == (isBackingOff ? [] : [.abort(1)]))
         #expect(bench.machine.deadline == nil)
-        #expect(bench.storageAvailable() == [.connect(2, .part(1_000..<10_000, forReader: false))])
+        #expect(bench.storageAvailable() == [.connect(2, .part(1_000..<10_000))])
+        #expect(bench.machine.state == .queued)
+        #expect(bench.machine.error?.message == (isBackingOff ? "broken" : nil))
+        #expect(bench.storageAvailable() == [])
     }
 
     @Test func aFileWithoutSpaceIsCreatedLater() {
         let bench = MachineBench()
         _ = bench.fill()
-        _ = bench.head(1, MachineBench.whole())
+        _ = bench.head(1, .whole())
         #expect(bench.machine.fileMissing(full, now: bench.now) == [.abort(1), .storageFull(full)])
         #expect(!bench.machine.hasFile)
-        #expect(bench.storageAvailable() == [.connect(2, .whole(direct: true, forReader: false))])
-        #expect(bench.head(2, MachineBench.whole()) == [.createFile(generation: 1, MachineBench.pin())])
+        #expect(bench.storageAvailable() == [.connect(2, .whole(direct: true))])
+        #expect(bench.head(2, .whole()) == [.createFile(generation: 1, .pin())])
     }
 
     @Test func aSuspendedTaskStaysSuspendedWhenThereIsSpace() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         _ = bench.suspend(true)
         #expect(bench.storageIsFull(full) == [])
         #expect(bench.machine.isIdle, "the owner stores a suspension by the user")
         #expect(bench.storageAvailable() == [])
         #expect(bench.machine.state == .suspended)
         #expect(bench.machine.error == nil)
-        #expect(bench.suspend(false) == [.connect(2, .part(1_000..<10_000, forReader: false))])
+        #expect(bench.suspend(false) == [.connect(2, .part(1_000..<10_000))])
     }
 
     @Test func resumingDoesNotMakeSpace() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         _ = bench.storageFailed(full)
         #expect(bench.suspend(true) == [])
         #expect(bench.suspend(false) == [])
@@ -95,7 +81,7 @@ import Testing
     }
 
     @Test func aCancelledTaskIsNotResumedWhenThereIsSpace() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         _ = bench.storageFailed(full)
         #expect(bench.cancel() == [])
         #expect(bench.machine.state == .remote)
@@ -104,7 +90,7 @@ import Testing
     }
 
     @Test func aFileThatCannotBeFinishedIsFinishedLater() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         #expect(bench.received(1, 9_000).last == .finish(generation: 1))
         #expect(bench.storageIsFull(full) == [])
         #expect(bench.machine.state == .running, "it is being finished")
@@ -117,7 +103,7 @@ import Testing
     }
 
     @Test func aCachedFileNeedsNoSpace() {
-        let bench = MachineBench(pin: MachineBench.pin(), present: MachineBench.ranges(0..<10_000), isCached: true)
+        let bench = MachineBench(pin: .pin(), present: ByteRanges(0..<10_000), isCached: true)
         #expect(bench.storageIsFull(full) == [])
         #expect(bench.machine.storageFull == nil)
         #expect(bench.machine.state == .cached)
@@ -126,23 +112,23 @@ import Testing
     // MARK: Space for the whole file
 
     @Test func aTaskWithoutSpaceForTheWholeIsQueuedWithTheReason() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         #expect(bench.awaitsSpace(full) == [.abort(1)])
         #expect(bench.machine.state == .queued)
         #expect(bench.machine.error == full)
         #expect(bench.machine.isWaitingForSpace)
         #expect(bench.machine.deadline == nil && !bench.machine.isIdle)
         #expect(bench.fill() == [] && bench.retry() == [])
-        #expect(bench.awaitsSpace(nil) == [.connect(2, .part(1_000..<10_000, forReader: false))])
+        #expect(bench.awaitsSpace(nil) == [.connect(2, .part(1_000..<10_000))])
         #expect(bench.machine.error == nil && !bench.machine.isWaitingForSpace)
     }
 
     @Test func aReaderIsServedWhileTheTaskWaitsForSpace() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         _ = bench.awaitsSpace(full)
         #expect(bench.open(6) == [.answerOpen(6, nil)])
         #expect(bench.read(7, 1_000..<1_100) == [.connect(2, .part(1_000..<10_000, forReader: true))])
-        #expect(bench.head(2, MachineBench.part(1_000..<10_000)) == [])
+        #expect(bench.head(2, .part(1_000..<10_000)) == [])
         #expect(bench.machine.state == .running && bench.machine.error == nil)
         #expect(bench.received(2, 100) == [.answerRead(7, nil), .serving(2, false), .hold(2)])
         #expect(bench.awaitsSpace(nil) == [.resume(2, forReader: false)])
@@ -151,11 +137,11 @@ import Testing
     @Test func aReaderWithoutATaskIsServedWithoutSpaceForTheWhole() {
         let bench = MachineBench()
         #expect(bench.awaitsSpace(full) == [])
-        #expect(bench.open(1) == [.connect(1, .whole(direct: false, forReader: true))])
+        #expect(bench.open(1) == [.connect(1, .whole(forReader: true))])
     }
 
     @Test func aTooLargeFileFailsButIsServedToReaders() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         #expect(bench.exceedsSpace(full) == [.abort(1), .failed(full)])
         #expect(bench.machine.state == .failed && bench.machine.isIdle)
         #expect(bench.read(7, 1_000..<1_100) == [.connect(2, .part(1_000..<10_000, forReader: true))])
@@ -164,29 +150,28 @@ import Testing
     }
 
     @Test func aFileBeingFinishedNeedsNoSpaceForTheWhole() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         _ = bench.received(1, 9_000)
         #expect(bench.awaitsSpace(full) == [] && bench.exceedsSpace(full) == [])
         #expect(bench.machine.state == .running)
     }
 
     @Test func bytesLostOnDiskAreFetchedAgain() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         _ = bench.received(1, 9_000)
         let error = TransferError(.failed, "I/O error")
-        #expect(
-            bench.machine.lostStored(keeping: MachineBench.ranges(0..<600), error, now: bench.now) == [.failed(error)])
+        #expect(bench.machine.lostStored(keeping: ByteRanges(0..<600), error, now: bench.now) == [.failed(error)])
         #expect(bench.machine.present.text == "0-599")
         #expect(bench.read(1, 600..<601) == [.answerRead(1, error)])
-        #expect(bench.retry() == [.connect(2, .part(600..<10_000, forReader: false))])
+        #expect(bench.retry() == [.connect(2, .part(600..<10_000))])
     }
 
     @Test func aConnectionEndsWhenEarlierBytesAreLost() {
-        let bench = filling()
+        let bench = MachineBench.filling()
         #expect(
-            bench.machine.lostStored(keeping: MachineBench.ranges(0..<600), full, now: bench.now) == [
+            bench.machine.lostStored(keeping: ByteRanges(0..<600), full, now: bench.now) == [
                 .abort(1), .storageFull(full),
             ])
-        #expect(bench.storageAvailable() == [.connect(2, .part(600..<10_000, forReader: false))])
+        #expect(bench.storageAvailable() == [.connect(2, .part(600..<10_000))])
     }
 }

@@ -10,8 +10,6 @@ final class MachineBench {
     var machine: Machine
     var now = Instant.seconds(1_000)
 
-    static let tag = Validator.entityTag("\"v1\"")
-
     init(
         generation: Int = 1, pin: Pin? = nil, present: ByteRanges? = nil, isCached: Bool = false,
         knowsDirect: Bool = false, _ change: (inout Machine.Limits) -> Void = { _ in }
@@ -84,22 +82,29 @@ final class MachineBench {
         return machine.tick(now: now, random: 0)
     }
 
-    // MARK: Values
+    /// Returns a bench with a task of 10,000 bytes, whose connection 1 has received the first 1,000.
+    static func filling(_ change: (inout Machine.Limits) -> Void = { _ in }) -> MachineBench {
+        let bench = MachineBench(change)
+        _ = bench.fill()
+        _ = bench.head(1, .whole())
+        _ = bench.received(1, 1_000)
+        return bench
+    }
+}
 
-    static func pin(_ total: Int64? = 10_000, _ validator: Validator? = tag, ranges: Bool = true) -> Pin {
+extension Validator {
+    static let v1 = Validator.entityTag("\"v1\"")
+}
+
+extension Pin {
+    static func pin(_ total: Int64? = 10_000, _ validator: Validator? = .v1, ranges: Bool = true) -> Pin {
         Pin(total: total, validator: validator, acceptsRanges: ranges)
     }
+}
 
-    static func ranges(_ ranges: Range<Int64>...) -> ByteRanges {
-        var result = ByteRanges()
-        for range in ranges { result.insert(contentsOf: range) }
-        return result
-    }
-
-    static func whole(_ total: Int64? = 10_000, tag: String? = "\"v1\"", _ more: [String: String] = [:]) -> ResponseHead
-    {
-        var fields = more
-        fields["content-type"] = "audio/mpeg"
+extension ResponseHead {
+    static func whole(_ total: Int64? = 10_000, tag: String? = "\"v1\"") -> ResponseHead {
+        var fields = ["content-type": "audio/mpeg"]
         fields["content-length"] = total.map { "\($0)" }
         fields["etag"] = tag
         return ResponseHead(status: 200, fields: fields)
@@ -120,21 +125,26 @@ final class MachineBench {
 
 extension DownloadMachine.ConnectRequest {
     /// The request for the whole file.
-    static func whole(direct: Bool = false, forReader: Bool) -> Self {
-        Self(offset: 0, end: nil, ranged: false, ifRange: nil, direct: direct, forReader: forReader)
+    static func whole(direct: Bool = false, forReader: Bool = false, source: Int = 0) -> Self {
+        Self(offset: 0, end: nil, ranged: false, ifRange: nil, direct: direct, forReader: forReader, source: source)
     }
 
-    static func probe(_ range: Range<Int64>, ifRange: Validator? = MachineBench.tag, direct: Bool = true) -> Self {
+    static func probe(_ range: Range<Int64>, ifRange: Validator? = .v1, direct: Bool = true) -> Self {
         var request = part(range, ifRange: ifRange, direct: direct, forReader: true)
         request.isProbe = true
         return request
     }
 
     static func part(
-        _ range: Range<Int64>, ifRange: Validator? = MachineBench.tag, direct: Bool = true, forReader: Bool
+        _ range: Range<Int64>, ifRange: Validator? = .v1, direct: Bool = true, forReader: Bool = false
     ) -> Self {
-        Self(
-            offset: range.lowerBound, end: range.upperBound, ranged: true, ifRange: ifRange, direct: direct,
-            forReader: forReader)
+        part(from: range.lowerBound, until: range.upperBound, ifRange: ifRange, direct: direct, forReader: forReader)
+    }
+
+    static func part(
+        from offset: Int64, until end: Int64? = nil, ifRange: Validator? = .v1, direct: Bool = true,
+        forReader: Bool = false
+    ) -> Self {
+        Self(offset: offset, end: end, ranged: true, ifRange: ifRange, direct: direct, forReader: forReader)
     }
 }
