@@ -4,53 +4,8 @@ import Testing
 
 @testable import Transfers
 
-/// The pools under test. They are a struct; this class wraps them, so that `#expect` can contain mutating calls.
-private final class Subject {
-    private var pools: ConnectionPools
-
-    init(_ limits: ConnectionPools.Limits) {
-        pools = ConnectionPools(
-            limits: limits, retry: RetryPolicy(firstDelay: .milliseconds(10), maxDelay: .milliseconds(60)))
-    }
-
-    func request(
-        _ token: Int, host: String, forReader: Bool, isProbe: Bool = false, priority: TransferPriority = .asked,
-        now: Instant
-    ) -> Bool {
-        pools.request(token, host: host, forReader: forReader, isProbe: isProbe, priority: priority, now: now)
-    }
-
-    func setPriority(_ token: Int, _ priority: TransferPriority, now: Instant) -> [Int] {
-        pools.setPriority(token, priority, now: now)
-    }
-
-    func release(_ token: Int, now: Instant) -> [Int] { pools.release(token, now: now) }
-
-    func setServing(_ token: Int, _ serving: Bool, now: Instant) -> [Int] {
-        pools.setServing(token, serving, now: now)
-    }
-
-    func hostFailed(_ host: String, retryAfter: Duration? = nil, now: Instant) {
-        pools.hostFailed(host, TransferError(.unreachable, "down"), retryAfter: retryAfter, now: now, random: 0)
-    }
-
-    func hostAnswered(_ host: String, now: Instant) -> [Int] { pools.hostAnswered(host, now: now) }
-
-    func networkChanged(now: Instant) -> [Int] { pools.networkChanged(now: now) }
-
-    func reopen(now: Instant) -> [Int] { pools.reopen(now: now) }
-
-    func preempted(now: Instant) -> [Int] { pools.preempted(now: now) }
-
-    var deadline: Instant? { pools.deadline }
-
-    func closure(_ token: Int) -> (error: TransferError, until: Instant)? { pools.closure(token) }
-
-    func waiting(at host: String, limit: Int) -> [Int] { pools.waiting(at: host, limit: limit) }
-}
-
 @Suite struct ConnectionPoolsTests {
-    private let pools: Subject
+    private var pools: ConnectionPools
 
     init() {
         var limits = ConnectionPools.Limits()
@@ -60,46 +15,64 @@ private final class Subject {
         limits.readersPerHost = 2
         limits.slotTime = .seconds(1)
         limits.linger = .seconds(10)
-        pools = Subject(limits)
+        pools = ConnectionPools(
+            limits: limits, retry: RetryPolicy(firstDelay: .milliseconds(10), maxDelay: .milliseconds(60)))
     }
 
-    @Test func fillingIsBoundedInAllAndByHost() {
-        #expect(pools.request(1, host: "a", forReader: false, now: 0))
-        #expect(pools.request(2, host: "a", forReader: false, now: 0))
-        #expect(!pools.request(3, host: "a", forReader: false, now: 0))
-        #expect(pools.request(4, host: "b", forReader: false, now: 0))
-        #expect(!pools.request(5, host: "b", forReader: false, now: 0))
+    /// Requests connections for filling, each of another host if none is given. Returns those that may start at once.
+    private mutating func fill(
+        _ tokens: ClosedRange<Int>, _ host: String? = nil, _ priority: TransferPriority = .asked, now: Instant = 0
+    ) -> [Int] {
+        tokens.filter {
+            pools.request($0, host: host ?? "h\($0)", forReader: false, isProbe: false, priority: priority, now: now)
+        }
+    }
+
+    /// Requests connections for readers. Returns those that may start at once.
+    private mutating func read(
+        _ tokens: ClosedRange<Int>, _ host: String, isProbe: Bool = false, now: Instant = 0
+    ) -> [Int] {
+        tokens.filter {
+            pools.request($0, host: host, forReader: true, isProbe: isProbe, priority: .asked, now: now)
+        }
+    }
+
+    private mutating func fail(_ host: String, retryAfter: Duration? = nil, now: Instant) {
+        pools.hostFailed(host, TransferError(.unreachable, "down"), retryAfter: retryAfter, now: now, random: 0)
+    }
+
+    @Test mutating func fillingIsBoundedInAllAndByHost() {
+        #expect(fill(1...3, "a") == [1, 2])
+        #expect(fill(4...5, "b") == [4])
         #expect(pools.release(4, now: 1) == [5], "the host of 3 is still full")
         #expect(pools.release(1, now: 2) == [3])
         #expect(pools.release(1, now: 3) == [], "connection 1 has already ended")
     }
 
-    @Test func aHostThatIsDownGetsOneRetryForAllThatWait() {
-        #expect(pools.request(1, host: "a", forReader: false, now: 0))
-        #expect(pools.request(2, host: "a", forReader: false, now: 0))
-        for token in 3...100 { #expect(!pools.request(token, host: "a", forReader: false, now: 0)) }
-        pools.hostFailed("a", now: 1)
-        pools.hostFailed("a", now: 1)
+    @Test mutating func aHostThatIsDownGetsOneRetryForAllThatWait() {
+        #expect(fill(1...100, "a") == [1, 2])
+        fail("a", now: 1)
+        fail("a", now: 1)
         #expect(pools.release(1, now: 1) == [] && pools.release(2, now: 1) == [])
         #expect(pools.closure(3)?.error.message == "down" && pools.closure(3)?.until == 6)
         #expect(pools.waiting(at: "a", limit: 2) == [3, 4])
-        #expect(pools.request(101, host: "b", forReader: false, now: 2), "other hosts do not wait")
-        #expect(pools.request(102, host: "a", forReader: true, now: 2), "readers do not wait")
+        #expect(fill(101...101, "b", now: 2) == [101], "other hosts do not wait")
+        #expect(read(102...102, "a", now: 2) == [102], "readers do not wait")
         #expect(pools.deadline == 6 && pools.reopen(now: 5) == [])
         #expect(pools.reopen(now: 6) == [3, 4])
-        pools.hostFailed("a", now: 7)
+        fail("a", now: 7)
         #expect(pools.release(3, now: 7) == [] && pools.release(4, now: 7) == [])
         #expect(pools.deadline == 17, "the delay doubles")
         #expect(pools.reopen(now: 17) == [5, 6])
         #expect(pools.hostAnswered("a", now: 18) == [] && pools.closure(7) == nil)
-        pools.hostFailed("a", now: 19)
+        fail("a", now: 19)
         #expect(pools.deadline == 24, "after an answer it is the shortest again")
     }
 
-    @Test func anAnswerOrANewNetworkEndsTheWaitForAHost() {
+    @Test mutating func anAnswerOrANewNetworkEndsTheWaitForAHost() {
         for (token, host) in [(1, "a"), (2, "b")] {
-            pools.hostFailed(host, retryAfter: .milliseconds(90), now: 0)
-            #expect(!pools.request(token, host: host, forReader: false, now: 0))
+            fail(host, retryAfter: .milliseconds(90), now: 0)
+            #expect(fill(token...token, host) == [])
         }
         #expect(pools.deadline == 90)
         #expect(pools.hostAnswered("a", now: 1) == [1])
@@ -107,45 +80,43 @@ private final class Subject {
         #expect(pools.deadline == nil)
     }
 
-    @Test func probesHaveAPoolOfTheirOwn() {
-        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: true, isProbe: true, now: 0)) }
-        #expect(!pools.request(3, host: "a", forReader: true, isProbe: true, now: 0))
-        for token in 4...5 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
-        #expect(pools.request(6, host: "a", forReader: false, now: 0))
+    @Test mutating func probesHaveAPoolOfTheirOwn() {
+        #expect(read(1...3, "a", isProbe: true) == [1, 2])
+        #expect(read(4...5, "a") == [4, 5])
+        #expect(fill(6...6, "a") == [6])
         #expect(pools.setServing(1, false, now: 1) == [] && pools.setServing(3, false, now: 1) == [])
         #expect(pools.preempted(now: 100_000) == [], "a probe's connection neither lingers nor is preempted")
         #expect(pools.release(1, now: 2) == [3])
     }
 
-    @Test func readersDoNotWaitBehindFilling() {
-        for token in 1...3 { #expect(pools.request(token, host: "h\(token)", forReader: false, now: 0)) }
-        #expect(pools.request(9, host: "h1", forReader: true, now: 0))
+    @Test mutating func readersDoNotWaitBehindFillingAndPreemptNone() {
+        #expect(fill(1...3, nil, .automatic) == [1, 2, 3])
+        #expect(read(9...9, "h1") == [9])
+        #expect(pools.preempted(now: 0) == [])
     }
 
-    @Test func waitingRequestsAreServedInOrder() {
-        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
-        for token in 3...5 { #expect(!pools.request(token, host: "a", forReader: true, now: 0)) }
+    @Test mutating func waitingReadersAreServedInOrder() {
+        #expect(read(1...5, "a") == [1, 2])
+        #expect(pools.preempted(now: 1_000_000) == [] && pools.deadline == nil, "1 and 2 serve readers")
         #expect(pools.release(4, now: 1) == [], "4 is withdrawn while it waits")
         #expect(pools.release(1, now: 2) == [3])
         #expect(pools.release(2, now: 3) == [5])
     }
 
-    @Test func aReadersConnectionThatOnlyFillsMovesToTheFillingPool() {
-        #expect(pools.request(1, host: "a", forReader: true, now: 0))
-        #expect(pools.request(2, host: "a", forReader: true, now: 0))
-        #expect(!pools.request(3, host: "a", forReader: true, now: 0))
+    @Test mutating func aReadersConnectionThatOnlyFillsMovesToTheFillingPool() {
+        #expect(read(1...3, "a") == [1, 2])
         #expect(pools.setServing(1, false, now: 5) == [3])
         #expect(pools.preempted(now: 1_000_000) == [])
         #expect(pools.deadline == nil)
     }
 
-    @Test func aLingeringConnectionGivesWayToAReader() {
-        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
-        for token in 3...4 { #expect(pools.request(token, host: "a", forReader: true, now: 100)) }
+    @Test mutating func aLingeringConnectionGivesWayToAReader() {
+        #expect(fill(1...2, "a") == [1, 2])
+        #expect(read(3...4, "a", now: 100) == [3, 4])
         #expect(pools.setServing(4, false, now: 200) == [], "the filling pool of that host is full")
         #expect(pools.preempted(now: 200) == [])
         #expect(pools.deadline == 10_200)
-        #expect(!pools.request(5, host: "a", forReader: true, now: 300))
+        #expect(read(5...5, "a", now: 300) == [])
         #expect(pools.deadline == 1_100, "its slot time is over by then")
         #expect(pools.preempted(now: 1_099) == [])
         #expect(pools.preempted(now: 1_100) == [4])
@@ -155,30 +126,21 @@ private final class Subject {
 
     /// Two readers wait for host `a`, whose slots lingering connections have. Ending the older connection to `z` would
     /// help neither.
-    @Test func onlyConnectionsInTheWayOfReadersArePreempted() {
-        for (token, host) in zip(1...3, ["a", "a", "b"]) {
-            #expect(pools.request(token, host: host, forReader: false, now: 0))
-        }
+    @Test mutating func onlyConnectionsInTheWayOfReadersArePreempted() {
+        #expect(fill(1...2, "a") == [1, 2] && fill(3...3, "b") == [3])
         for (token, host) in zip(4...6, ["z", "a", "a"]) {
-            #expect(pools.request(token, host: host, forReader: true, now: 0))
+            #expect(read(token...token, host) == [token])
             #expect(pools.setServing(token, false, now: token == 5 ? 100 : 2_000) == [], "the filling pool is full")
         }
-        for token in 7...8 { #expect(!pools.request(token, host: "a", forReader: true, now: 3_000)) }
+        #expect(read(7...8, "a", now: 3_000) == [])
         #expect(pools.preempted(now: 3_000) == [5])
         #expect(pools.release(8, now: 3_000) == [])
         #expect(pools.preempted(now: 10_100) == [5], "its end after the linger time leaves a slot for the reader")
     }
 
-    @Test func aConnectionThatServesAReaderIsNeverPreempted() {
-        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
-        #expect(!pools.request(3, host: "a", forReader: true, now: 0))
-        #expect(pools.preempted(now: 1_000_000) == [])
-        #expect(pools.deadline == nil)
-    }
-
-    @Test func aLingeringConnectionIsPreemptedAfterTheLingerTime() {
-        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
-        #expect(pools.request(3, host: "a", forReader: true, now: 0))
+    @Test mutating func aLingeringConnectionIsPreemptedAfterTheLingerTime() {
+        #expect(fill(1...2, "a") == [1, 2])
+        #expect(read(3...3, "a") == [3])
         #expect(pools.setServing(3, false, now: 500) == [])
         #expect(pools.setServing(3, true, now: 600) == [])
         #expect(pools.setServing(3, false, now: 700) == [])
@@ -187,80 +149,67 @@ private final class Subject {
         #expect(pools.preempted(now: 10_700) == [3])
     }
 
-    @Test func aLingeringConnectionMovesWhenTheFillingPoolHasRoom() {
-        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
-        for token in 3...4 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
+    @Test mutating func aLingeringConnectionMovesWhenTheFillingPoolHasRoom() {
+        #expect(fill(1...2, "a") == [1, 2])
+        #expect(read(3...4, "a") == [3, 4])
         #expect(pools.setServing(3, false, now: 500) == [])
-        #expect(!pools.request(5, host: "a", forReader: true, now: 600))
+        #expect(read(5...5, "a", now: 600) == [])
         #expect(pools.release(1, now: 700) == [5], "3 moves to the place of 1, and 5 gets the place of 3")
         #expect(pools.deadline == nil)
     }
 
-    @Test func aWaitingRequestChangesPoolsWhenAReaderNeedsIt() {
-        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: false, now: 0)) }
-        #expect(!pools.request(3, host: "a", forReader: false, now: 0))
+    @Test mutating func aWaitingRequestChangesPoolsWhenAReaderNeedsIt() {
+        #expect(fill(1...3, "a") == [1, 2])
         #expect(pools.setServing(3, true, now: 1) == [3])
     }
 
-    @Test func manyReadersShareInTurn() {
-        for token in 1...2 { #expect(pools.request(token, host: "a", forReader: true, now: 0)) }
-        for token in 3...4 { #expect(!pools.request(token, host: "a", forReader: true, now: 0)) }
-        for token in 11...13 { #expect(pools.request(token, host: "h\(token)", forReader: false, now: 0)) }
-        #expect(pools.setServing(1, false, now: 10) == [])
-        #expect(pools.setServing(2, false, now: 20) == [])
+    @Test mutating func manyReadersShareInTurn() {
+        #expect(read(1...4, "a") == [1, 2])
+        #expect(fill(11...13) == [11, 12, 13])
+        #expect(pools.setServing(1, false, now: 10) == [] && pools.setServing(2, false, now: 20) == [])
         #expect(pools.preempted(now: 2_000) == [1])
         #expect(pools.release(1, now: 2_000) == [3])
         #expect(pools.preempted(now: 2_000) == [2])
-        #expect(!pools.request(1, host: "a", forReader: true, now: 2_001))
+        #expect(read(1...1, "a", now: 2_001) == [])
         #expect(pools.release(2, now: 2_001) == [4])
         #expect(pools.release(3, now: 2_002) == [1])
     }
 
     // MARK: Priorities
 
-    private func request(_ tokens: ClosedRange<Int>, _ priority: TransferPriority, host: String? = nil) -> [Bool] {
-        tokens.map { pools.request($0, host: host ?? "h\($0)", forReader: false, priority: priority, now: 0) }
+    @Test mutating func requestedTasksComeBeforeAutomaticOnes() {
+        #expect(fill(1...3) == [1, 2, 3])
+        #expect(fill(4...5, nil, .automatic) == [] && fill(6...7) == [])
+        #expect(pools.preempted(now: 0) == [])
+        for (ended, next) in [(1, 6), (2, 7), (3, 4), (6, 5)] { #expect(pools.release(ended, now: 1) == [next]) }
     }
 
-    @Test func requestedTasksComeBeforeAutomaticOnes() {
-        #expect(request(1...3, .asked) == [true, true, true])
-        #expect(request(4...5, .automatic) == [false, false])
-        #expect(request(6...7, .asked) == [false, false])
+    @Test mutating func requestedTasksPreemptAutomaticOnes() {
+        #expect(fill(1...4, nil, .automatic) == [1, 2, 3], "an automatic task waits for the others")
         #expect(pools.preempted(now: 0) == [])
-        #expect(pools.release(1, now: 1) == [6])
-        #expect(pools.release(2, now: 2) == [7])
-        #expect(pools.release(3, now: 3) == [4])
-        #expect(pools.release(6, now: 4) == [5])
-    }
-
-    @Test func requestedTasksPreemptAutomaticOnes() {
-        #expect(request(1...3, .automatic) == [true, true, true])
-        #expect(request(4...4, .automatic) == [false], "an automatic task waits for the others")
-        #expect(pools.preempted(now: 0) == [])
-        #expect(request(5...6, .asked) == [false, false])
+        #expect(fill(5...6) == [])
         #expect(pools.deadline == nil, "the preemption needs no timer: it is already due")
         #expect(pools.preempted(now: 0) == [3], "it began last")
         #expect(pools.release(3, now: 0) == [5])
         #expect(pools.preempted(now: 0) == [2])
         #expect(pools.release(2, now: 0) == [6])
         #expect(pools.preempted(now: 0) == [])
-        #expect(request(2...3, .automatic) == [false, false], "the preempted tasks request a connection again")
+        #expect(fill(2...3, nil, .automatic) == [], "the preempted tasks request a connection again")
         #expect(pools.release(5, now: 1) == [4])
     }
 
-    @Test func aConnectionIsPreemptedOnlyIfItsPlaceHelps() {
-        #expect(request(1...2, .asked, host: "a") == [true, true])
-        #expect(request(3...3, .automatic, host: "b") == [true])
-        #expect(request(4...4, .asked, host: "a") == [false])
+    @Test mutating func aConnectionIsPreemptedOnlyIfItsPlaceHelps() {
+        #expect(fill(1...2, "a") == [1, 2])
+        #expect(fill(3...3, "b", .automatic) == [3])
+        #expect(fill(4...4, "a") == [])
         #expect(pools.preempted(now: 0) == [], "its host is full of requested tasks")
         #expect(pools.release(1, now: 1) == [4])
-        #expect(request(5...5, .asked, host: "c") == [false])
+        #expect(fill(5...5, "c") == [])
         #expect(pools.preempted(now: 1) == [3])
     }
 
-    @Test func aTaskThatIsRaisedMovesAhead() {
-        #expect(request(1...3, .automatic) == [true, true, true])
-        #expect(request(4...5, .automatic) == [false, false])
+    @Test mutating func aTaskThatIsRaisedMovesAhead() {
+        #expect(fill(1...5, nil, .automatic) == [1, 2, 3])
         #expect(pools.setPriority(5, .asked, now: 0) == [])
         #expect(pools.preempted(now: 0) == [3])
         #expect(pools.setPriority(3, .asked, now: 0) == [])
@@ -268,21 +217,12 @@ private final class Subject {
         #expect(pools.release(2, now: 0) == [5])
     }
 
-    @Test func readersPreemptNoFillingConnection() {
-        #expect(request(1...3, .automatic) == [true, true, true])
-        #expect(pools.request(4, host: "h1", forReader: true, priority: .automatic, now: 0))
-        #expect(pools.preempted(now: 0) == [])
-    }
-
     // MARK: Random requests
 
     /// Simulates random requests: no pool exceeds its limits, no connection waits that could start, and those of one
     /// host and priority start in order of arrival.
-    @Test func theLimitsAndTheOrderHoldForRandomRequests() {
+    @Test mutating func theLimitsAndTheOrderHoldForRandomRequests() {
         var random = SeededGenerator(seed: 7)
-        var limits = ConnectionPools.Limits()
-        (limits.filling, limits.fillingPerHost) = (3, 2)
-        let pools = Subject(limits)
         struct Download {
             var host: String
             var priority: TransferPriority
@@ -307,10 +247,10 @@ private final class Subject {
             let now = Instant.milliseconds(Int64(token))
             let download = Download(
                 host: "h\(Int.random(in: 0..<5, using: &random))", priority: random.chance(50) ? .asked : .automatic)
-            if pools.request(token, host: download.host, forReader: false, priority: download.priority, now: now) {
-                active[token] = download
-            } else {
+            if fill(token...token, download.host, download.priority, now: now).isEmpty {
                 waiting.append((token, download))
+            } else {
+                active[token] = download
             }
             for ended in pools.preempted(now: now) {
                 #expect(active.removeValue(forKey: ended)?.priority == .automatic)
