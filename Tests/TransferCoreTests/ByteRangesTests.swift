@@ -2,20 +2,13 @@ import Testing
 import Transfers
 
 @Suite struct ByteRangesTests {
-    private func set(_ ranges: Range<Int64>...) -> ByteRanges {
-        var result = ByteRanges()
-        for range in ranges { result.insert(contentsOf: range) }
-        return result
-    }
-
     @Test(arguments: ["", "0-0", "0-4095", "0-4095,8192-9999", "5-5,7-7,9-9"])
     func textSurvivesARoundTrip(text: String) throws {
         #expect(try #require(ByteRanges(text: text)).text == text)
     }
 
     @Test func textNamesBothEndsInclusively() {
-        #expect(set(0..<4_096, 8_192..<10_000).text == "0-4095,8192-9999")
-        #expect(set().text == "")
+        #expect(ByteRanges([0..<5, 5..<4_096, 8_192..<10_000]).text == "0-4095,8192-9999")
     }
 
     @Test(arguments: [
@@ -26,18 +19,8 @@ import Transfers
         #expect(ByteRanges(text: text) == nil)
     }
 
-    @Test func adjacentRangesAreMerged() {
-        #expect(set(0..<5, 5..<9).text == "0-8")
-        #expect(set(0..<5, 5..<9) == set(0..<9))
-    }
-
-    @Test func bytesAreCounted() {
-        #expect(set().byteCount == 0)
-        #expect(set(0..<10, 20..<25).byteCount == 15)
-    }
-
     @Test func aRangeIsCoveredOnlyIfAllItsBytesArePresent() {
-        let ranges = set(10..<20, 30..<40)
+        let ranges = ByteRanges([10..<20, 30..<40])
         #expect(ranges.covers(10..<20))
         #expect(ranges.covers(12..<13))
         #expect(ranges.covers(35..<40))
@@ -48,7 +31,7 @@ import Transfers
     }
 
     @Test func theFirstMissingByteFollowsWhatIsPresent() {
-        let ranges = set(0..<10, 20..<30)
+        let ranges = ByteRanges([0..<10, 20..<30])
         #expect(ranges.firstMissing(from: 0) == 10)
         #expect(ranges.firstMissing(from: 9) == 10)
         #expect(ranges.firstMissing(from: 10) == 10)
@@ -57,7 +40,7 @@ import Transfers
     }
 
     @Test func theNextPresentRangeBeginsAfterTheOffset() {
-        let ranges = set(10..<20, 30..<40)
+        let ranges = ByteRanges([10..<20, 30..<40])
         #expect(ranges.nextPresent(after: 0) == 10)
         #expect(ranges.nextPresent(after: 10) == 30)
         #expect(ranges.nextPresent(after: 29) == 30)

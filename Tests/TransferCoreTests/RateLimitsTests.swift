@@ -58,14 +58,6 @@ import Testing
         return value >= expected * 9 / 10 && value <= expected * 11 / 10
     }
 
-    @Test func withoutALimitNothingIsHeldUp() {
-        var limits = RateLimits()
-        limits.add(1, group: 1, groupLimit: 0, now: 0)
-        limits.received(1, 1 << 40)
-        #expect(limits.canReceive(1))
-        #expect(limits.deadline == nil)
-    }
-
     @Test func aPieceIsPaidForBeforeTheNext() {
         var limits = RateLimits(limit: 1_000)
         limits.add(1, group: 1, groupLimit: 0, now: 0)
@@ -77,14 +69,9 @@ import Testing
         #expect(limits.deadline == 519, "refills happen in steps")
         #expect(limits.refill(now: 501) == [1])
         #expect(limits.deadline == nil)
-    }
-
-    @Test func aNewConnectionDoesNotDelayAWaitingOne() {
-        var limits = RateLimits(limit: 1_000)
-        limits.add(1, group: 1, groupLimit: 0, now: 0)
         limits.received(1, 500)
         limits.add(2, group: 2, groupLimit: 0, now: 10_000)
-        #expect(limits.refill(now: 10_000) == [1])
+        #expect(limits.refill(now: 10_000) == [1], "a new connection does not delay the waiting one")
     }
 
     @Test(arguments: [1, 2, 7, 60] as [Int]) func allConnectionsTogetherKeepToTheLimit(connections: Int) {
@@ -114,40 +101,25 @@ import Testing
         #expect(isAbout(model.received[2], 2_000_000))
     }
 
-    @Test func theUnusedShareOfASlowServerGoesToTheOthers() {
+    @Test func theUnusedSharesOfSlowAndSilentServersGoToTheOthers() {
         var model = Model(limit: 1_000_000)
         model.add(1, server: 100_000)
+        for id in 3...9 { model.add(id, server: 0) }
         model.add(2)
         model.run(4_000)
         #expect(isAbout(model.received[1], 400_000))
         #expect(isAbout(model.received[2], 3_600_000))
     }
 
-    @Test func aSilentConnectionUsesNoShare() {
-        var model = Model(limit: 1_000_000)
-        for id in 1...9 { model.add(id, server: 0) }
-        model.add(10)
-        model.run(4_000)
-        #expect(isAbout(model.received[10], 4_000_000))
-    }
-
-    @Test func aGroupHasALimitOfItsOwn() {
-        var model = Model(limit: 1_000_000)
+    @Test(arguments: [(1_000_000, 3_200_000), (0, 20_000_000)] as [(Int64, Int64)])
+    func aGroupHasALimitOfItsOwn(limit: Int64, rest: Int64) {
+        var model = Model(limit: limit)
         model.add(1, group: 1, groupLimit: 200_000)
         model.add(2, group: 1, groupLimit: 200_000)
-        model.add(3)
+        model.add(3, server: 5_000_000)
         model.run(4_000)
         #expect(isAbout(model.received[1, default: 0] + model.received[2, default: 0], 800_000))
-        #expect(isAbout(model.received[3], 3_200_000))
-    }
-
-    @Test func aGroupIsLimitedWithoutAGlobalLimit() {
-        var model = Model(limit: 0)
-        model.add(1, group: 1, groupLimit: 200_000)
-        model.add(2, server: 5_000_000)
-        model.run(4_000)
-        #expect(isAbout(model.received[1], 800_000))
-        #expect(isAbout(model.received[2], 20_000_000))
+        #expect(isAbout(model.received[3], rest))
     }
 
     @Test func manyShortConnectionsKeepToTheLimitToo() {

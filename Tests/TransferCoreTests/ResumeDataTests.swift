@@ -8,12 +8,9 @@ import Testing
         key: 7, generation: 2, total: 10_000, validator: "etag:\"v1\"", present: "0-999,5000-5999",
         url: "http://example.org/a.mp3")
 
-    @Test func resumeDataFitsItsRendition() {
+    @Test func resumeDataFitsOnlyItsRendition() {
         #expect(data.fits(generation: 2, validator: "etag:\"v1\"", total: 10_000))
         #expect(data.fits(generation: 2, validator: nil, total: nil), "nothing contradicts it")
-    }
-
-    @Test func resumeDataFitsNoOtherRendition() {
         #expect(!data.fits(generation: 3, validator: "etag:\"v1\"", total: 10_000))
         #expect(!data.fits(generation: 2, validator: "etag:\"v2\"", total: 10_000))
         #expect(!data.fits(generation: 2, validator: "etag:\"v1\"", total: 10_001))
