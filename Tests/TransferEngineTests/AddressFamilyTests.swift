@@ -14,8 +14,6 @@ struct AddressFamilyTests {
         let bench = try EngineBench { $0.network.resolved = { ["host.example:\(port):[::1],127.0.0.1"] } }
         bench.know(DownloadSource(key: 1, url: "http://host.example:\(port)/1.mp3", generation: 1))
         #expect(try await bench.open(1).total == 50_000)
-        try bench.fill(1)
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.download(1, content)
     }
 }

@@ -31,7 +31,7 @@ struct CredentialsTests {
     private func fetch(_ url: String) async throws {
         var request = DataRequest(url: url, limit: 1 << 20)
         request.credentials = try credentials
-        for try await _ in try bench.engine.data(for: request) {}
+        try await bench.fetch(request)
     }
 
     private func fields(_ server: HTTPTestServer) -> [String?] { server.requests.map { $0.headers["Authorization"] } }

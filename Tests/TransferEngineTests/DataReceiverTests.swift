@@ -20,12 +20,8 @@ struct DataReceiverTests {
 
         init(_ requests: [DataRequest]) { state = Mutex(State(rest: requests)) }
 
-        var first: [DataTask] { next() }
-
-        private func next() -> [DataTask] {
-            state.withLock { state in
-                state.rest.isEmpty ? [] : [DataTask(state.rest.removeFirst(), self)]
-            }
+        func next() -> [DataTask] {
+            state.withLock { $0.rest.isEmpty ? [] : [DataTask($0.rest.removeFirst(), self)] }
         }
 
         func didReceive(_ head: ResponseHead) { state.withLock { $0.statuses.append(head.status) } }
@@ -56,7 +52,7 @@ struct DataReceiverTests {
         bench.server.serve("/feed", Resource(TestContent(seed: 1, size: 10_000)))
         bench.server.serve("/304") { _ in .status(304, body: "") }
         let chain = Chain((0..<40).map { request($0 % 4 == 0 ? "/feed" : "/304") })
-        try bench.engine.send(chain.first)
+        try bench.engine.send(chain.next())
         try await chain.waitForEnds(40)
         let state = chain.state.withLock { $0 }
         #expect(state.statuses == (0..<40).map { $0 % 4 == 0 ? 200 : 304 })
@@ -69,7 +65,7 @@ struct DataReceiverTests {
         bench.server.serve("/broken") { _ in .reset(after: 0) }
         bench.server.serve("/feed", Resource(text: "x"))
         let chain = Chain([request("/large"), request("/broken"), request("/feed")])
-        try bench.engine.send(chain.first)
+        try bench.engine.send(chain.next())
         try await chain.waitForEnds(3)
         let ends = chain.state.withLock { $0.ends }
         #expect(ends[0]?.code == .unusable && ends[1] != nil && ends[2] == nil)
@@ -79,7 +75,7 @@ struct DataReceiverTests {
         let gate = Gate(heldAt: 0)
         bench.server.serve("/feed", Resource(text: "x")) { _ in .holdHead(gate) }
         let chains = (0..<3).map { _ in Chain([request("/feed"), request("/feed")]) }
-        try bench.engine.send(chains.flatMap(\.first))
+        try bench.engine.send(chains.flatMap { $0.next() })
         try await waitUntil(description: "all requests are sent") { bench.server.requests.count == 3 }
         let engine = try bench.engine
         bench.shutDown()
@@ -88,7 +84,7 @@ struct DataReceiverTests {
             #expect(ends.count == 1 && ends[0] != nil)
         }
         let late = Chain([request("/feed")])
-        engine.send(late.first)
+        engine.send(late.next())
         #expect(late.state.withLock { $0.ends.count } == 1)
         gate.open()
     }
@@ -106,7 +102,7 @@ struct DataReceiverTests {
         third.credentials = Credentials(
             user: "u", password: "p", origin: try #require(WebAddress.origin(of: third.url)))
         let chain = Chain([first, request("/a"), second, request("/b"), third, request("/c")])
-        try bench.engine.send(chain.first)
+        try bench.engine.send(chain.next())
         try await chain.waitForEnds(6)
         #expect(chain.state.withLock { $0.ends.allSatisfy { $0 == nil } })
         #expect(bench.server.requests.map(\.method) == ["GET", "GET", "POST", "GET", "GET", "GET"])
@@ -120,12 +116,8 @@ struct DataReceiverTests {
     }
 
     @Test func fieldValuesAreTrimmedAndOtherwiseUnchanged() async throws {
-        let heads = Mutex<[ResponseHead]>([])
         bench.server.serve("/feed", Resource(text: "x", headers: [("X-Word", "wörld"), ("X-TABBED", "\t a b\t ")]))
-        for try await event in try bench.engine.data(for: request("/feed")) {
-            if case .head(let head) = event { heads.withLock { $0.append(head) } }
-        }
-        let head = try #require(heads.withLock { $0.first })
+        let head = try #require(try await bench.fetch(request("/feed")).heads.first)
         #expect(head["x-word"] == "wörld" && head["x-tabbed"] == "a b" && head.status == 200)
     }
 }

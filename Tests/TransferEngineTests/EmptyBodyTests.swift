@@ -7,25 +7,18 @@ import Testing
 /// connection marks.
 @Suite struct EmptyBodyTests {
     private let content = TestContent(seed: 95, size: 60_000)
-    private static let nothing = Resource(TestContent(seed: 1, size: 0))
-
-    private static let empty = [
-        Behaviour.resource(nothing), .resource(nothing).chunked(), .resource(nothing).closeDelimited(),
-        .resource(nothing).chunked().header("ETag", "\"v1\""),
-    ]
+    private static let empty = Behaviour.resource(Resource(TestContent(seed: 1, size: 0)))
 
     @Test func anEmptyFileDoesNotReplaceBytes() async throws {
         let bench = try EngineBench()
-        bench.add(1, Resource(content), [.close(after: 30_000), Self.empty[0]])
-        try bench.fill(1)
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        bench.add(1, Resource(content), [.close(after: 30_000), Self.empty])
+        try await bench.download(1, content)
         #expect(bench.source(1)?.generation == 1)
     }
 
     @Test func anOpenOfAnEmptyFileFailsAtOnce() async throws {
         let bench = try EngineBench()
-        bench.add(1, Resource(content), [Self.empty[0]])
+        bench.add(1, Resource(content), [Self.empty])
         #expect(await failure { try await bench.open(1) } == TransferError(.unusable, "the server sent an empty file"))
         #expect(bench.failures.count == 1)
         #expect(try await bench.open(1).total == 60_000)
@@ -48,8 +41,7 @@ import Testing
     {
         let resource = Resource(content, supportsRanges: supportsRanges, sendsLength: false)
         let bench = try bench(resource, stated: 61_000, [.closeDelimited().close(after: 20_000)])
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.expectWhole(1, content)
         let says = "the server closed the connection after 20000 bytes, the feed states 61000"
         #expect(bench.snapshots(1).contains { $0.error?.message == says })
     }
@@ -57,8 +49,7 @@ import Testing
     @Test(arguments: [(121_000, 2), (119_000, 1), (nil, 1)] as [(Int64?, Int)])
     func aBodyThatEndsThereAgainIsTheFile(stated: Int64?, requests: Int) async throws {
         let bench = try bench(Resource(content, supportsRanges: false, sendsLength: false), stated: stated)
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.expectWhole(1, content)
         #expect(bench.server.requests.count == requests)
     }
 

@@ -65,6 +65,16 @@ final class EngineBench: Sendable {
         try start()
     }
 
+    /// An engine and its file 1. The server calls `behaviour` for each request for the file.
+    convenience init(
+        _ resource: Resource, _ change: (inout TransferConfiguration) -> Void = { _ in },
+        behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
+    ) throws {
+        try self.init(change)
+        server.serve("/1.mp3", resource, behaviour: behaviour)
+        know("/1.mp3")
+    }
+
     deinit {
         running.withLock { $0 }?.shutDown()
         server.stop()
@@ -106,6 +116,9 @@ final class EngineBench: Sendable {
         know(DownloadSource(key: key, url: server.url(path), generation: 1))
         return path
     }
+
+    /// Adds file 1, at a path of the server, to the owner's files.
+    func know(_ path: String) { know(DownloadSource(key: 1, url: server.url(path), generation: 1)) }
 
     func know(_ source: DownloadSource) { owner.withLock { $0.sources[source.key] = source } }
 
@@ -165,13 +178,8 @@ final class EngineBench: Sendable {
         events.compactMap { if case .storageFull(let key, let error) = $0 { (key, error) } else { nil } }
     }
 
-    /// The digests of completed files, by key.
-    var completed: [MediaID: String] {
-        events.reduce(into: [:]) { if case .completed(let key, _, let facts) = $1 { $0[key] = facts.sha256 } }
-    }
-
     /// The facts of completed files, by key.
-    var facts: [MediaID: FileFacts] {
+    var completed: [MediaID: FileFacts] {
         events.reduce(into: [:]) { if case .completed(let key, _, let facts) = $1 { $0[key] = facts } }
     }
 
@@ -270,6 +278,35 @@ final class EngineBench: Sendable {
     func holds(_ key: MediaID, _ content: TestContent) throws -> Bool {
         guard let name = source(key)?.file else { return false }
         return try bytes(of: name, 0..<content.size + 1) == content.bytes
+    }
+
+    func expectWhole(_ key: MediaID, _ content: TestContent) async throws {
+        try await waitUntilWhole(key)
+        #expect(try holds(key, content))
+    }
+
+    /// Requests the download of a file, and waits until the cache file equals `content`.
+    func download(_ key: MediaID, _ content: TestContent) async throws {
+        try fill(key)
+        try await expectWhole(key, content)
+    }
+}
+
+// MARK: Data requests
+
+extension EngineBench {
+    /// Sends a data request, and returns the heads and the body of the answer.
+    @discardableResult
+    func fetch(_ request: DataRequest) async throws -> (heads: [ResponseHead], bytes: [UInt8]) {
+        var heads: [ResponseHead] = []
+        var bytes: [UInt8] = []
+        for try await event in try engine.data(for: request) {
+            switch event {
+            case .head(let head): heads.append(head)
+            case .bytes(let piece): bytes += piece
+            }
+        }
+        return (heads, bytes)
     }
 }
 

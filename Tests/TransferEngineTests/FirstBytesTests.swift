@@ -37,8 +37,7 @@ import Testing
         let second = try await bench.grant(1, 4_096..<16_384)
         #expect(second.file != nil && second.head.isEmpty)
         #expect(second.present.covers(4_096..<16_384))
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.expectWhole(1, content)
         #expect(bench.server.requests.count == 1)
         for _ in 0..<opens { try bench.engine.close(1) }
     }

@@ -65,8 +65,7 @@ import Testing
         let back = clock.now
         #expect(try await reading.value == Array(content.bytes[1_000_000..<1_001_000]))
         #expect(back.duration(to: clock.now) < .seconds(3))
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.expectWhole(1, content)
         #expect(tracker.requests.count == 1, "a play is counted once")
         let again = bench.server.requests.dropFirst().map { $0.headers["Range"] }
         #expect(again == ["bytes=1000000-2999999"], "bytes that have arrived are not sent again")

@@ -41,11 +41,7 @@ struct ReachTests {
     {
         var request = DataRequest(url: url, limit: 1 << 20)
         request.reach = reach
-        var head: ResponseHead?
-        for try await event in try (bench ?? self.bench).engine.data(for: request) {
-            if case .head(let found) = event { head = found }
-        }
-        return try #require(head)
+        return try #require(try await (bench ?? self.bench).fetch(request).heads.last)
     }
 
     private func refusal(_ url: String, from reach: AddressSpace?, by bench: EngineBench? = nil) async -> String? {
@@ -151,9 +147,7 @@ struct ReachTests {
         source.key = 2
         source.reach = .local
         bench.know(source)
-        try bench.fill(2)
-        try await bench.waitUntilWhole(2)
-        #expect(try bench.holds(2, content))
+        try await bench.download(2, content)
     }
 
     /// A later request goes directly to the redirect's target, which must still be in the space in which it was first

@@ -14,7 +14,7 @@ import Testing
         bench.server.serve("/old.mp3", resource) { request in
             request.index == 0 ? .close(after: 1_000_000) : .status(410)
         }
-        bench.know(DownloadSource(key: 1, url: bench.server.url("/old.mp3"), generation: 1))
+        bench.know("/old.mp3")
         try bench.fill(1)
         try await bench.wait("the address is refused") { bench.refusals.count == 1 }
         return bench
@@ -26,8 +26,7 @@ import Testing
         #expect(try await bench.snapshot(1)?.state == .queued)
         bench.server.serve("/new.mp3", resource)
         try bench.engine.renew(1, [.init(url: bench.server.url("/new.mp3"))])
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.expectWhole(1, content)
         #expect(bench.source(1)?.generation == 1)
         #expect(bench.server.requests(for: "/new.mp3").map(\.range) == [.closed(1_000_000 - 65_536, 3_999_999)])
         #expect(bench.failures.isEmpty)
@@ -41,8 +40,7 @@ import Testing
         try await bench.wait("the download has failed") { bench.failures.count == 1 }
         bench.server.serve("/moved.mp3", resource)
         try bench.engine.setLocations(1, [.init(url: bench.server.url("/moved.mp3"))])
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.expectWhole(1, content)
         #expect(bench.refusals.isEmpty, "without `renewsAddress`, the owner is not asked")
     }
 }

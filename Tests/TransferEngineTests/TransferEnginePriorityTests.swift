@@ -68,18 +68,6 @@ import Testing
         #expect(bench.snapshots(1).last?.isWaitingForConditions == false)
     }
 
-    @Test func aReaderDoesNotWaitForConditions() async throws {
-        let bench = try EngineBench()
-        bench.add(1, resource)
-        try bench.engine.setDiscretionary(allowed: false)
-        try bench.fill(1, priority: .automatic)
-        try await bench.wait("the download waits") { try await bench.snapshot(1)?.isWaitingForConditions == true }
-        #expect(try await bench.read(1, 1_500_000..<1_500_100) == content.bytes(in: 1_500_000..<1_500_100))
-        try await bench.waitUntilWhole(1)
-        #expect(bench.snapshots(1).last?.priority == .asked)
-        #expect(try bench.holds(1, content))
-    }
-
     @Test func aRequestRaisesAnAutomaticTaskOfTheOwner() async throws {
         let bench = try EngineBench()
         bench.add(1, resource)

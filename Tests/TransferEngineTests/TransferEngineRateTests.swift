@@ -43,31 +43,6 @@ import Testing
         #expect(received.allSatisfy { $0 >= received.reduce(0, +) / 4 }, "\(received)")
     }
 
-    @Test func aReaderHasItsShareWhileAnotherFills() async throws {
-        let limit = 1_000_000
-        let bench = try EngineBench { $0.rateLimit = Int64(limit) }
-        for key in 1...2 { bench.add(MediaID(Int64(key)), resource) }
-        try bench.fill(1)
-        try await bench.waitUntilReceived(1, 500_000)
-        let reading = Task { try await bench.read(2, 4_000_000..<4_500_000) }
-        var shared: [(filler: Int, reader: Int)] = []
-        try await bench.wait("the reader has its bytes") {
-            let snapshots = try await bench.engine.snapshots()
-            guard let filler = snapshots.first(where: { $0.key == 1 }),
-                let reader = snapshots.first(where: { $0.key == 2 })
-            else { return false }
-            if reader.received > 0, reader.received < 500_000 {
-                shared.append((Int(filler.received), Int(reader.received)))
-            }
-            return reader.received >= 500_000
-        }
-        #expect(try await reading.value == content.bytes(in: 4_000_000..<4_500_000))
-        // Each download should get half of the limit. The test only requires that from the first sample to the last,
-        // the filling download received at most twice as many bytes as the reader's download.
-        let (first, last) = (try #require(shared.first), try #require(shared.last))
-        #expect(last.filler - first.filler <= 2 * (last.reader - first.reader) + burst(limit, connections: 2))
-    }
-
     @Test func aDownloadCanHaveALimitOfItsOwn() async throws {
         let limit = 200_000
         let bench = try EngineBench()
@@ -87,16 +62,6 @@ import Testing
         #expect(bench.completed.keys.sorted() == [2])
     }
 
-    @Test func aFileUnderALimitIsComplete() async throws {
-        let bench = try EngineBench { $0.rateLimit = 8_000_000 }
-        let path = bench.add(1, resource)
-        _ = try await bench.open(1)
-        #expect(try await bench.read(1, 6_000_000..<6_000_100) == content.bytes(in: 6_000_000..<6_000_100))
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
-        #expect(bench.server.requests(for: path).allSatisfy { $0.isFinished })
-    }
-
     @Test func aSlowLimitIsNoStall() async throws {
         let small = TestContent(seed: 72, size: 2_500)
         // The rate allows a piece of 1,024 bytes every two and a half seconds.
@@ -105,9 +70,7 @@ import Testing
             $0.limits.stall = .seconds(1)
         }
         let path = bench.add(1, Resource(small, etag: "\"v1\""))
-        try bench.fill(1)
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, small))
+        try await bench.download(1, small)
         #expect(bench.server.requests(for: path).count == 1)
     }
 }

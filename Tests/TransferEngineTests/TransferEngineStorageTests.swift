@@ -32,8 +32,7 @@ import Testing
         let asked = bench.server.requests.count
         try await disk.grow(to: 16)
         try bench.engine.setStorageFull(nil)
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.expectWhole(1, content)
         #expect(bench.source(1)?.generation == 1)
         #expect(bench.server.requests(for: path).count > asked)
     }
@@ -45,9 +44,7 @@ import Testing
         try bench.fill(1)
         try await bench.wait("the download is suspended") { bench.snapshots(1).last?.state == .suspended }
         try await disk.grow(to: 16)
-        try bench.fill(1)
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.download(1, content)
     }
 
     @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskSuspendsAllDownloadsWithOneReport() async throws {
@@ -115,9 +112,7 @@ import Testing
         try await bench.wait("the download fails") { bench.snapshots(1).last?.state == .failed }
         #expect(bench.completed.isEmpty && bench.failures.map(\.code) == [.failed])
         #expect(try bench.engine.cache.checkpoint(of: name)?.complete == false)
-        try bench.fill(1)
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.download(1, content)
         #expect(bench.source(1)?.file == name)
     }
 
@@ -177,8 +172,7 @@ import Testing
         try FileManager.default.removeItem(atPath: ballast)
         try await disk.grow(to: 16)
         try bench.engine.setStorageFull(nil)
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.expectWhole(1, content)
         #expect(try bench.engine.cache.names().count == 1, "the first try left no file")
     }
 
@@ -245,9 +239,7 @@ import Testing
         #expect(left?.receivedRanges.text == "0-999999")
         try FileManager.default.removeItem(atPath: ballast)
         try bench.start()
-        try bench.fill(1)
-        try await bench.waitUntilWhole(1)
-        #expect(try bench.holds(1, content))
+        try await bench.download(1, content)
         #expect(bench.source(1)?.generation == 1)
         #expect(bench.source(1)?.file == name)
     }
