@@ -31,17 +31,6 @@ import Transfers
         withExtendedLifetime(lock) {}
     }
 
-    @Test func aLockEndsWithItsProcess() async throws {
-        let path = folder.file("lock")
-        let holder = try ChildProcess("flock", ["--no-fork", path, "sleep", "600"])
-        try await waitUntil(description: "the other process holds the lock") {
-            try FolderLock(file: FilePath(path)) == nil
-        }
-        holder.kill()
-        try await holder.wait()
-        #expect(try FolderLock(file: FilePath(path)) != nil)
-    }
-
     @Test func aLockInAFolderThatIsMissingIsAnError() {
         #expect(throws: Errno.noSuchFileOrDirectory) { try FolderLock(file: FilePath(folder.file("none/lock"))) }
     }
