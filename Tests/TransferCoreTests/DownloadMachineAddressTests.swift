@@ -53,10 +53,8 @@ import Testing
         #expect(bench.renewed(true) == [.connect(4, .part(500..<10_000, direct: false, forReader: true))])
         _ = bench.head(4, .part(500..<10_000))
         bench.passed(4, 500)
-        #expect(
-            bench.received(4, 1) == [
-                .connect(5, .part(8_000..<10_000, forReader: true)), .serving(4, false), .pause(4),
-            ])
+        let actions = bench.received(4, 1)
+        #expect(actions == [.connect(5, .part(8_000..<10_000, forReader: true)), .serving(4, false), .pause(4)])
     }
 
     @Test func aReaderWaitsForANewerAddress() {

@@ -151,16 +151,6 @@ import Testing
         #expect(bench.machine.step(1) == .stop)
     }
 
-    @Test func aFileThatCannotBeCreatedIsCreatedAfterARetry() {
-        let bench = MachineBench()
-        _ = bench.fill()
-        #expect(bench.head(1, .whole()).last == .createFile(generation: 1, .pin()))
-        _ = bench.machine.fileMissing(TransferError(.failed, "cannot write"), now: bench.now)
-        #expect(!bench.machine.hasFile)
-        _ = bench.retry()
-        #expect(bench.head(2, .whole()) == [.createFile(generation: 1, .pin())])
-    }
-
     @Test func aFileThatCannotBeHashedFails() {
         let bench = MachineBench.filling()
         _ = bench.received(1, 9_000)

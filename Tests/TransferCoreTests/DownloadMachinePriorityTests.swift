@@ -33,27 +33,6 @@ import Testing
         #expect(other.read(1, 0..<100) == [.answerRead(1, nil), .prioritized(.asked)])
     }
 
-    @Test func anAutomaticTaskRestsUntilConditionsAllowIt() {
-        let bench = automatic(allowed: false)
-        #expect(bench.machine.connections.isEmpty)
-        #expect(bench.machine.state == .queued)
-        #expect(bench.machine.isWaitingForConditions)
-        #expect(bench.machine.deadline == nil)
-        #expect(!bench.machine.isIdle, "it waits")
-        #expect(bench.allowAutomatic(true) == [.connect(1, .whole())])
-        #expect(!bench.machine.isWaitingForConditions)
-    }
-
-    @Test func aRunningAutomaticTaskPausesAndContinuesWhereItStopped() {
-        let bench = automatic()
-        _ = bench.head(1, .whole())
-        _ = bench.received(1, 1_000)
-        #expect(bench.allowAutomatic(false) == [.abort(1)])
-        #expect(bench.machine.state == .queued)
-        #expect(bench.tick() == [])
-        #expect(bench.allowAutomatic(true) == [.connect(2, .part(1_000..<10_000))])
-    }
-
     @Test func aRequestedTaskDoesNotWaitForConditions() {
         let bench = MachineBench()
         _ = bench.allowAutomatic(false)
@@ -72,10 +51,8 @@ import Testing
     @Test func anOpenOfAWaitingTaskIsAnsweredAndDoesNotStartIt() {
         let bench = automatic(allowed: false)
         #expect(bench.open(1) == [.connect(1, .whole(forReader: true))])
-        #expect(
-            bench.head(1, .whole()) == [
-                .confirmed(generation: 1, .pin()), .answerOpen(1, nil), .serving(1, false), .hold(1),
-            ])
+        let actions = bench.head(1, .whole())
+        #expect(actions == [.confirmed(generation: 1, .pin()), .answerOpen(1, nil), .serving(1, false), .hold(1)])
         #expect(bench.machine.isWaitingForConditions)
         #expect(bench.tick() == [.abort(1)])
     }

@@ -102,10 +102,8 @@ import Testing
     @Test func aFirstPartWithValidatorIsAccepted() {
         let bench = MachineBench()
         _ = bench.read(1, 9_000..<9_100)
-        #expect(
-            bench.head(1, .part(9_000..<10_000)) == [
-                .confirmed(generation: 1, .pin()), .createFile(generation: 1, .pin()),
-            ])
+        let actions = bench.head(1, .part(9_000..<10_000))
+        #expect(actions == [.confirmed(generation: 1, .pin()), .createFile(generation: 1, .pin())])
         #expect(bench.received(1, 100) == [.answerRead(1, nil), .serving(1, false)])
     }
 
@@ -151,20 +149,16 @@ import Testing
     @Test func aRangeErrorConfirmsACompleteFile() {
         let bench = begun(total: nil)
         #expect(bench.fill() == [.connect(1, .part(from: 4_000))])
-        #expect(
-            bench.head(1, .status(416, ["content-range": "bytes */4000"])) == [
-                .abort(1), .confirmed(generation: 1, .pin(4_000)), .finish(generation: 1),
-            ])
+        let actions = bench.head(1, .status(416, ["content-range": "bytes */4000"]))
+        #expect(actions == [.abort(1), .confirmed(generation: 1, .pin(4_000)), .finish(generation: 1)])
     }
 
     @Test func aFirstReadBeyondTheEndFindsTheEnd() {
         let bench = MachineBench()
         _ = bench.read(1, 5_000..<5_100)
         let pin = Pin(total: 3_000, validator: nil)
-        #expect(
-            bench.head(1, .status(416, ["content-range": "bytes */3000"])).prefix(3) == [
-                .abort(1), .confirmed(generation: 1, pin), .answerRead(1, nil),
-            ])
+        let actions = bench.head(1, .status(416, ["content-range": "bytes */3000"])).prefix(3)
+        #expect(actions == [.abort(1), .confirmed(generation: 1, pin), .answerRead(1, nil)])
     }
 
     @Test func aServerThatKeepsChangingTheFileIsGivenUp() {

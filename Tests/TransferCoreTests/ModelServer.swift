@@ -29,9 +29,9 @@ struct ModelServer {
         var rendition: Int
         var body: Range<Int64>
         /// Whether the whole body arrives.
-        var isWhole: Bool
+        var isWhole = true
         /// Whether the end of the body can be distinguished from a broken connection.
-        var hasKnownEnd: Bool
+        var hasKnownEnd = true
         /// The content detected from the first bytes of the body. A web page contains no byte of any rendition.
         var content = BodyContent.media(.id3)
     }
@@ -82,23 +82,19 @@ struct ModelServer {
         let holds = request.ifRange.map { tags == .strong && $0 == .entityTag(tag) } ?? true
         guard request.ranged, hasRanges, holds else {
             if sendsLength { fields["content-length"] = "\(size)" }
-            return Answer(
-                head: ResponseHead(status: 200, fields: fields), rendition: rendition, body: 0..<size, isWhole: true,
-                hasKnownEnd: sendsLength)
+            let head = ResponseHead(status: 200, fields: fields)
+            return Answer(head: head, rendition: rendition, body: 0..<size, hasKnownEnd: sendsLength)
         }
         guard request.offset < size else {
             fields["content-range"] = "bytes */\(size)"
-            return Answer(
-                head: ResponseHead(status: 416, fields: fields), rendition: rendition, body: 0..<0, isWhole: true,
-                hasKnownEnd: true)
+            return Answer(head: ResponseHead(status: 416, fields: fields), rendition: rendition, body: 0..<0)
         }
         var end = min(request.end ?? size, size)
         if let largestPart { end = min(end, request.offset + largestPart) }
         let total = sendsLength ? "\(size)" : "*"
         fields["content-range"] = "bytes \(request.offset)-\(end - 1)/\(total)"
-        return Answer(
-            head: ResponseHead(status: 206, fields: fields), rendition: rendition, body: request.offset..<end,
-            isWhole: true, hasKnownEnd: true)
+        let head = ResponseHead(status: 206, fields: fields)
+        return Answer(head: head, rendition: rendition, body: request.offset..<end)
     }
 
     private func spoil(
@@ -132,7 +128,7 @@ struct ModelServer {
             let type = random.chance(50) ? "text/html" : "audio/mpeg"
             answer = Answer(
                 head: ResponseHead(status: 200, fields: ["content-type": type, "content-length": "77"]),
-                rendition: Self.page, body: 0..<77, isWhole: true, hasKnownEnd: true, content: .document(.webPage))
+                rendition: Self.page, body: 0..<77, content: .document(.webPage))
         case 11:
             answer.head.fields["transfer-encoding"] = "chunked"
             answer.head.fields["content-length"] = "10"

@@ -28,26 +28,6 @@ import Testing
 
     @Test(
         arguments: [
-            ("0", 0), ("1234", 1_234), ("17592186044416", 1 << 44), ("17592186044417", nil),
-            ("99999999999999999999", nil), ("-5", nil), ("+5", nil), ("5, 5", 5), ("five", nil), ("", nil),
-        ] as [(String, Int64?)])
-    func onlyAPlausibleContentLengthIsASize(text: String, length: Int64?) {
-        #expect(head(["content-length": text]).contentLength == length)
-    }
-
-    @Test func withoutFieldsNothingIsKnown() {
-        let head = head([:])
-        #expect(head.contentLength == nil)
-        #expect(head.mediaType == nil)
-        #expect(head.retryAfter == nil)
-        #expect(head.contentRange == nil)
-        #expect(head.contentCoding == nil)
-        #expect(head.framing == .untilClose)
-        #expect(head.doubt == .none)
-    }
-
-    @Test(
-        arguments: [
             ("audio/mpeg", "audio/mpeg"), ("Audio/MPEG; charset=x", "audio/mpeg"), (" text/html ;q", "text/html"),
             ("; charset=utf-8", nil),
         ] as [(String, String?)])

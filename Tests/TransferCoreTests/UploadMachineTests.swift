@@ -90,23 +90,6 @@ import Testing
         #expect(bench.answer(204, ["upload-offset": "1000"]) == [.completed])
     }
 
-    @Test func aBrokenPatchContinuesAtTheServersOffset() {
-        bench.patch(from: 0)
-        bench.sent(700)
-        #expect(bench.lost() == [])
-        #expect(bench.tick() == [.send(bench.lastID, .head(UploadBench.place))])
-        _ = bench.answer(200, ["upload-offset": "650"])
-        #expect(bench.confirm() == [.send(bench.lastID, .patch(UploadBench.place, offset: 650))])
-        #expect(bench.machine.sent == 650)
-    }
-
-    @Test func aLostFinalResponseIsReplacedByTheServersOffset() {
-        bench.patch(from: 0)
-        _ = bench.lost()
-        _ = bench.tick()
-        #expect(bench.answer(200, ["upload-offset": "1000", "upload-length": "1000"]) == [.completed])
-    }
-
     @Test(arguments: [409, 423]) func aBusyLocationIsAskedAgain(_ status: Int) {
         bench.patch(from: 0)
         #expect(bench.answer(status) == [])

@@ -36,12 +36,6 @@ struct CredentialsTests {
 
     private func fields(_ server: HTTPTestServer) -> [String?] { server.requests.map { $0.headers["Authorization"] } }
 
-    @Test func credentialsAreSentWithTheFirstRequest() async throws {
-        bench.server.serve("/feed", Resource(content))
-        try await fetch(bench.server.url("/feed"))
-        #expect(fields(bench.server) == [field])
-    }
-
     @Test func onlyRedirectsWithinTheOriginKeepCredentials() async throws {
         other.serve("/feed", Resource(content))
         bench.server.serve("/feed", Resource(content))
