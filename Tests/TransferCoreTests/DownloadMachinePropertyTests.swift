@@ -23,9 +23,7 @@ import Testing
     private func run(seed: UInt64, badness: Int, changes: Bool) throws {
         var random = SeededGenerator(seed: seed)
         let size = Int64.random(in: 1...500, using: &random)
-        var server = ModelServer(
-            tags: ModelServer.Tags.allCases.randomElement(using: &random) ?? .strong, hasRanges: random.chance(80),
-            sendsLength: random.chance(80), size: size)
+        var server = ModelServer(size: size, ranges: 80, lengths: 80, &random)
         server.badness = badness
         server.brokenness = random.chance(50) ? 30 : 0
         if random.chance(10) { server.largestPart = 30 }
@@ -68,9 +66,7 @@ import Testing
         for seed in 40_001...40_600 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
             let size = Int64.random(in: 1...2_000, using: &random)
-            let tags = ModelServer.Tags.allCases.randomElement(using: &random) ?? .strong
-            let hasRanges = random.chance(70)
-            let server = ModelServer(tags: tags, hasRanges: hasRanges, sendsLength: random.chance(80), size: size)
+            let server = ModelServer(size: size, ranges: 70, lengths: 80, &random)
             let limits = Self.limits(excess: 50)
             let machine = DownloadMachine(generation: 1, limits: limits)
             var simulation = MachineSimulation(machine: machine, server: server, random: random)
@@ -94,7 +90,7 @@ import Testing
                 // each read may also stream from the start of the file.
                 let blocks = limits.probeBlock + reads * (40 + 2 * limits.probeBlock + limits.overlap)
                 let streams = (reads + 1) * limits.probeStream
-                let isSeekable = hasRanges && tags == .strong && simulation.machine.pin?.total != nil
+                let isSeekable = server.hasRanges && server.tags == .strong && simulation.machine.pin?.total != nil
                 let limit = isSeekable ? blocks : blocks + streams
                 #expect(simulation.wire <= limit, "seed \(seed): \(simulation.wire) bytes for \(reads) reads")
             } catch {
@@ -108,9 +104,7 @@ import Testing
         for seed in 30_001...30_200 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
             let size = Int64.random(in: 2...500, using: &random)
-            var server = ModelServer(
-                tags: ModelServer.Tags.allCases.randomElement(using: &random) ?? .strong,
-                hasRanges: random.chance(50), sendsLength: true, size: size)
+            var server = ModelServer(size: size, ranges: 50, lengths: 100, &random)
             let end = Int64.random(in: 0..<size - 1, using: &random)
             server.stopsAt = end
             let machine = DownloadMachine(generation: 1, limits: Self.limits(excess: 50))

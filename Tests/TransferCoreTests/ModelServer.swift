@@ -36,10 +36,11 @@ struct ModelServer {
         var content = BodyContent.media(.id3)
     }
 
-    init(tags: Tags, hasRanges: Bool, sendsLength: Bool, size: Int64) {
-        self.tags = tags
-        self.hasRanges = hasRanges
-        self.sendsLength = sendsLength
+    /// A server with random tags. The percentages are the chances that it has ranges, and that it sends the length.
+    init(size: Int64, ranges: Int, lengths: Int, _ random: inout SeededGenerator) {
+        tags = Tags.allCases.randomElement(using: &random) ?? .strong
+        hasRanges = random.chance(ranges)
+        sendsLength = random.chance(lengths)
         sizes = [size]
     }
 

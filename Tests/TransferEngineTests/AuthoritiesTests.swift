@@ -11,23 +11,16 @@ import Testing
     init() throws { folder = try TemporaryDirectory() }
 
     @Test func theAdviceNamesThePackageIfThereAreNoCertificates() throws {
-        let none = Authorities(bundle: folder.file("bundle.crt"), folder: folder.file("certs"))
-        #expect(!none.isPresent)
-        let advice = try #require(none.advice)
-        #expect(advice.contains("install the package ca-certificates") && advice.contains(folder.file("bundle.crt")))
+        let (bundle, certificates) = (folder.file("bundle.crt"), folder.file("certs"))
+        let advice = try #require(Authorities(bundle: bundle, folder: certificates).advice)
+        #expect(advice.contains("install the package ca-certificates") && advice.contains(bundle))
         #expect(Authorities(bundle: nil, folder: nil).advice != nil)
-    }
-
-    @Test func anEmptyBundleAndAnEmptyFolderCountAsAbsent() throws {
-        let bundle = try folder.write("bundle.crt", text: "")
-        let certificates = try folder.makeDirectory("certs")
-        #expect(!Authorities(bundle: bundle, folder: certificates).isPresent)
-    }
-
-    @Test func aBundleOrAFolderIsSufficient() throws {
-        let bundle = try folder.write("bundle.crt", text: "-----BEGIN CERTIFICATE-----\n")
+        try folder.write("bundle.crt", text: "")
+        try folder.makeDirectory("certs")
+        #expect(!Authorities(bundle: bundle, folder: certificates).isPresent, "both are empty")
+        // A bundle or a folder is sufficient.
+        try folder.write("bundle.crt", text: "-----BEGIN CERTIFICATE-----\n")
         #expect(Authorities(bundle: bundle, folder: folder.file("nowhere")).advice == nil)
-        let certificates = try folder.makeDirectory("certs")
         try folder.write("certs/4a6481c9.0", text: "-----BEGIN CERTIFICATE-----\n")
         #expect(Authorities(bundle: folder.file("nowhere"), folder: certificates).advice == nil)
     }

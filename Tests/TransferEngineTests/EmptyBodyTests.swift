@@ -46,16 +46,14 @@ import Testing
         #expect(bench.snapshots(1).contains { $0.error?.message == says })
     }
 
-    @Test(arguments: [(121_000, 2), (119_000, 1), (nil, 1)] as [(Int64?, Int)])
-    func aBodyThatEndsThereAgainIsTheFile(stated: Int64?, requests: Int) async throws {
-        let bench = try bench(Resource(content, supportsRanges: false, sendsLength: false), stated: stated)
+    @Test(
+        arguments: [
+            (121_000, 2, .normal), (119_000, 1, .normal), (nil, 1, .normal), (1_000_000, 1, .chunked()),
+        ] as [(Int64?, Int, Behaviour)])
+    func aBodyThatEndsThereAgainOrIsChunkedIsTheFile(stated: Int64?, requests: Int, behaviour: Behaviour) async throws {
+        let resource = Resource(content, supportsRanges: false, sendsLength: false)
+        let bench = try bench(resource, stated: stated, [behaviour])
         try await bench.expectWhole(1, content)
         #expect(bench.server.requests.count == requests)
-    }
-
-    @Test func aChunkedBodyOfAnotherSizeThanTheFeedsIsTheFile() async throws {
-        let bench = try bench(Resource(content), stated: 1_000_000, [.chunked()])
-        try await bench.waitUntilWhole(1)
-        #expect(bench.server.requests.count == 1)
     }
 }

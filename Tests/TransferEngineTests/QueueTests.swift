@@ -81,6 +81,8 @@ import Testing
         let bench = try EngineBench()
         bench.add(1, Resource(content))
         let full = TransferError(.diskFull, "no space for the whole file")
+        try bench.engine.setAwaitsSpace(1, full)
+        #expect(try await bench.engine.snapshots().isEmpty, "a change of a task that is not requested is ignored")
         let states: [TaskState?] = try await bench.onLoop { loop in
             loop.changeTask(1, load: bench.loader(1)) { $0.fill(.asked) }
             loop.changeTask(1) { $0.change { $0.setAwaitsSpace(full, now: $1) } }
@@ -92,12 +94,5 @@ import Testing
         #expect(try await bench.snapshot(1)?.error == full)
         try bench.engine.setAwaitsSpace(1, nil)
         try await bench.waitUntilWhole(1)
-    }
-
-    @Test func aChangeOfATaskThatIsNotRequestedIsIgnored() async throws {
-        let bench = try EngineBench()
-        let full = TransferError(.diskFull, "no space for the whole file")
-        try bench.engine.setAwaitsSpace(1, full)
-        #expect(try await bench.engine.snapshots().isEmpty)
     }
 }

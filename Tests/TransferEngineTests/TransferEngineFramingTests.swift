@@ -7,12 +7,7 @@ import Testing
 @Suite struct TransferEngineFramingTests {
     private let content = TestContent(seed: 91, size: 60_000)
 
-    private func bench(
-        _ resource: Resource? = nil, _ change: (inout TransferConfiguration) -> Void = { _ in },
-        behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
-    ) throws -> EngineBench {
-        try EngineBench(resource ?? Resource(content, etag: "\"v1\""), change, behaviour: behaviour)
-    }
+    private var resource: Resource { Resource(content, etag: "\"v1\"") }
 
     private static let status = "HTTP/1.1 200 OK"
     private static let type = "Content-Type: audio/mpeg"
@@ -26,7 +21,7 @@ import Testing
         let isNumber = length.first?.isNumber == true
         for isFirst in [true, false] {
             let coding = "Transfer-Encoding: chunked"
-            let bench = try bench { _ in
+            let bench = try EngineBench(resource) { _ in
                 let length = "Content-Length: \(length)"
                 return .chunked().rawHead(Self.status, Self.type, isFirst ? length : coding, isFirst ? coding : length)
             }
@@ -43,7 +38,7 @@ import Testing
         ["Content-Length: 060000"], ["content-length:60000", "CONTENT-LENGTH:  60000  "],
     ])
     func aRepeatedEqualLengthIsAccepted(lines: [String]) async throws {
-        let bench = try bench { _ in
+        let bench = try EngineBench(resource) { _ in
             .normal.rawHead(Self.status, Self.type, lines[0], lines.last ?? "")
         }
         #expect(try await bench.open(1).total == 60_000)
@@ -61,7 +56,9 @@ import Testing
         (["Transfer-Encoding: gzip"], "the server sent Transfer-Encoding gzip"),
     ])
     func contradictoryOrInvalidLengthsFail(lines: [String], says: String) async throws {
-        let bench = try bench { _ in .normal.rawHead(Self.status, Self.type, lines[0], lines.last ?? "") }
+        let bench = try EngineBench(resource) { _ in
+            .normal.rawHead(Self.status, Self.type, lines[0], lines.last ?? "")
+        }
         let error = try #require(await failure { try await bench.read(1, 0..<100) })
         #expect(error.code == .unusable)
         // For a transfer coding the message may differ, because curl decodes some codings and rejects unknown ones
@@ -79,14 +76,16 @@ import Testing
     ])
     func aFoldedOrMalformedLengthFails(lines: [String]) async throws {
         let third = lines.count > 2 ? lines[2] : Self.type
-        let bench = try bench { _ in .chunked().rawHead(Self.status, Self.type, lines[0], lines[1], third) }
+        let bench = try EngineBench(resource) { _ in
+            .chunked().rawHead(Self.status, Self.type, lines[0], lines[1], third)
+        }
         let error = try #require(await failure { try await bench.read(1, 0..<5) })
         #expect(error.code == .unusable, "\(error.message)")
         #expect(try bench.engine.cache.names() == [])
     }
 
     @Test func otherFieldsMayBeFolded() async throws {
-        let bench = try bench { _ in
+        let bench = try EngineBench(resource) { _ in
             .normal.rawHead(Self.status, "Content-Type: audio/mpeg;", "\tx=y", "Content-Length: 60000")
         }
         #expect(try await bench.open(1).total == 60_000)
@@ -95,7 +94,7 @@ import Testing
 
     /// A feed's response, which is received in memory, also fails if it has two different lengths.
     @Test func anAnswerInMemoryWithTwoLengthsFails() async throws {
-        let bench = try bench { _ in
+        let bench = try EngineBench(resource) { _ in
             .normal.rawHead(Self.status, "Content-Length: 10", "Content-Length: 60000")
         }
         let request = DataRequest(url: bench.server.url("/1.mp3"), limit: 100_000)
@@ -106,7 +105,7 @@ import Testing
     @Test(arguments: ["bytes 0-29999/60000", "bytes 30000-59999/60000", "bytes 0-29999/*"])
     func aPartWithStatus200IsNotStored(value: String) async throws {
         let short = Resource(TestContent(seed: 91, size: 30_000), etag: "\"v1\"")
-        let bench = try bench(short) { request in .ignoreRange().contentRange(value) }
+        let bench = try EngineBench(short) { request in .ignoreRange().contentRange(value) }
         let error = try #require(await failure { try await bench.read(1, 0..<100) })
         #expect(
             error.message == "the server sent a part as if it were the whole (status 200 with Content-Range)",
@@ -125,7 +124,7 @@ import Testing
         .status(200, body: "<rss/>").stray("\r\n\r\nmore"),
     ])
     func strayBytesSpoilNoOtherRequest(behaviour: Behaviour) async throws {
-        let bench = try bench { _ in .normal }
+        let bench = try EngineBench(resource) { _ in .normal }
         bench.server.serve("/stray") { _ in behaviour }
         bench.server.serve("/feed", Resource(text: "<rss/>"))
         func fetch(_ path: String) async throws -> [UInt8] {
@@ -138,7 +137,7 @@ import Testing
     }
 
     @Test func anAnswerWithoutAHeadFails() async throws {
-        let bench = try bench { _ in .normal.rawHead("ID3 and more") }
+        let bench = try EngineBench(resource) { _ in .normal.rawHead("ID3 and more") }
         let error = try #require(await failure { try await bench.read(1, 0..<100) })
         #expect(error == TransferError(.unusable, "the server's answer has no head (HTTP/0.9)"))
         #expect(bench.server.requests.count == 2, "it is requested once more, on a new connection")
@@ -147,7 +146,7 @@ import Testing
     @Test(arguments: [true, false]) func aServerThatSendsLessThanItAnnouncesFails(hasRanges: Bool) async throws {
         var resource = Resource(content, etag: "\"v1\"")
         resource.supportsRanges = hasRanges
-        let bench = try bench(resource) {
+        let bench = try EngineBench(resource) {
             $0.limits.retry.firstDelay = .milliseconds(10)
         } behaviour: { request in
             .close(after: max(0, 40_000 - (hasRanges ? request.range?.firstByte ?? 0 : 0)))
@@ -162,7 +161,7 @@ import Testing
     }
 
     @Test func aTrickleHoldsNoReaderBeyondItsDeadline() async throws {
-        let bench = try bench {
+        let bench = try EngineBench(resource) {
             $0.limits.readerDeadline = .seconds(1)
         } behaviour: { _ in
             .throttle(bytesPerSecond: 20)
@@ -182,7 +181,7 @@ import Testing
         ].map { ("Content-Type", $0) }
             + ["none", "binary", "UTF-8", "identity", "aws-chunked"].map { ("Content-Encoding", $0) })
     func mediaIsAcceptedUnderAnyTypeAndCodingWithoutEffect(field: String, value: String) async throws {
-        let bench = try bench { _ in .header(field, value).close(after: 30_000) }
+        let bench = try EngineBench(resource) { _ in .header(field, value).close(after: 30_000) }
         #expect(try await bench.open(1).total == 60_000)
         try await bench.download(1, content)
         #expect(bench.source(1)?.generation == 1)
@@ -195,7 +194,7 @@ import Testing
     ])
     func otherContentIsRefusedUnderMediaAndTextTypes(text: String, name: String) async throws {
         for type in ["audio/mpeg", "application/octet-stream", "text/plain", "text/html"] {
-            let bench = try bench(Resource(text: text, contentType: type)) { _ in .normal }
+            let bench = try EngineBench(Resource(text: text, contentType: type)) { _ in .normal }
             let error = await failure { try await bench.read(1, 0..<10) }
             #expect(error == TransferError(.unusable, "the server sent \(name) instead of media"), "\(type)")
             #expect(try await bench.snapshot(1)?.received == 0)
@@ -206,7 +205,7 @@ import Testing
     @Test func noByteOfAPageIsGrantedBeforeItIsKnown() async throws {
         let gate = Gate(heldAt: 3)
         let page = Resource(text: "   <!-- a page --><html><body>Log in</body></html>", contentType: "audio/mpeg")
-        let bench = try bench(page) { _ in .hold(gate) }
+        let bench = try EngineBench(page) { _ in .hold(gate) }
         _ = try await bench.open(1)
         async let error = failure { try await bench.read(1, 0..<2) }
         try await gate.waitUntilReached()
@@ -219,7 +218,7 @@ import Testing
     /// A captive portal answers every request with its own page. The engine must then keep the bytes received so far.
     @Test(arguments: ["text/html", "audio/mpeg"]) func aPageDiscardsNoReceivedBytes(type: String) async throws {
         let page = Resource(text: "<html><body>Log in to the hotel</body></html>", contentType: type)
-        let bench = try bench { request in
+        let bench = try EngineBench(resource) { request in
             request.index == 0 ? .close(after: 30_000) : request.index < 3 ? .resource(page) : .normal
         }
         try bench.fill(1)

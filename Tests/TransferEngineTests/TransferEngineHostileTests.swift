@@ -9,14 +9,6 @@ import Testing
     private let content = TestContent(seed: 81, size: 2_000_000)
     private var resource: Resource { Resource(content, etag: "\"v1\"") }
 
-    /// Returns a bench with a file. The server calls `behaviour` for each request for the file.
-    private func bench(
-        _ change: (inout TransferConfiguration) -> Void = { _ in },
-        behaviour: @escaping @Sendable (RequestInfo) -> Behaviour
-    ) throws -> EngineBench {
-        try EngineBench(resource, change, behaviour: behaviour)
-    }
-
     // MARK: Heads that lie
 
     @Test(arguments: [
@@ -24,7 +16,7 @@ import Testing
         "bytes -5-10/2000000", "bytes 1000000-999999/2000000", "items 0-9/10", "bytes", "",
     ])
     func aWrongContentRangeIsNotBelieved(value: String) async throws {
-        let bench = try bench { request in
+        let bench = try EngineBench(resource) { request in
             request.range != nil ? .contentRange(value) : request.index == 0 ? .close(after: 500_000) : .normal
         }
         #expect(try await bench.read(1, 1_500_000..<1_500_100) == content.bytes(in: 1_500_000..<1_500_100))
@@ -36,14 +28,14 @@ import Testing
         "9223372036854775807", "18446744073709551616",
     ])
     func aMalformedLengthFails(value: String) async throws {
-        let bench = try bench { _ in .contentLength(value) }
+        let bench = try EngineBench(resource) { _ in .contentLength(value) }
         let error = await failure { try await bench.read(1, 0..<100) }
         #expect(error?.code == .unusable, "\(String(describing: error))")
         #expect(try bench.engine.cache.names() == [])
     }
 
     @Test func anEncodedBodyIsNotStoredInMidFileEither() async throws {
-        let bench = try bench { request in
+        let bench = try EngineBench(resource) { request in
             request.index == 0 ? .close(after: 500_000) : .gzipLabelled()
         }
         try bench.fill(1)
@@ -57,7 +49,7 @@ import Testing
     // MARK: Endless heads
 
     @Test(arguments: [true, false]) func aHeadOfAMebibyteIsRefusedAndNotAskedForAgain(isOneField: Bool) async throws {
-        let bench = try bench { _ in
+        let bench = try EngineBench(resource) { _ in
             if isOneField { return .hugeHeader(bytes: 1 << 20) }
             let value = String(repeating: "a", count: 1_024)
             return (0..<1_024).reduce(.normal) { $0.header("X-\($1)", value) }
@@ -79,7 +71,7 @@ import Testing
     @Test func aHeadThatArrivesByteByByteTimesOut() async throws {
         // The head would take more than a minute. No pause between two bytes is as long as a second,
         // so the limit on stalls does not apply.
-        let bench = try bench {
+        let bench = try EngineBench(resource) {
             $0.limits.stall = .seconds(1)
             $0.limits.readerDeadline = .milliseconds(1_500)
             $0.limits.retry.firstDelay = .seconds(60)
@@ -95,7 +87,7 @@ import Testing
 
     @Test(arguments: ["file:///etc/passwd", "FILE:/etc/passwd", "ftp://127.0.0.1/x", "dict://127.0.0.1:1/x"])
     func aRedirectToAnotherSchemeIsNotFollowed(location: String) async throws {
-        let bench = try bench { _ in .redirect(to: location) }
+        let bench = try EngineBench(resource) { _ in .redirect(to: location) }
         #expect(
             await failure { try await bench.read(1, 0..<10) }
                 == TransferError(.unusable, "the address, or a redirect, is not http or https"))

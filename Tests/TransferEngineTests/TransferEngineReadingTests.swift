@@ -8,9 +8,7 @@ import Testing
 @Suite struct TransferEngineReadingTests {
     private let content = TestContent(seed: 11, size: 4_000_000)
 
-    private func resource(_ content: TestContent, tag: String? = "\"v1\"") -> Resource {
-        Resource(content, etag: tag)
-    }
+    private func resource(_ content: TestContent) -> Resource { Resource(content, etag: "\"v1\"") }
 
     @Test func aCompleteDownloadEqualsTheServersFile() async throws {
         let bench = try EngineBench()

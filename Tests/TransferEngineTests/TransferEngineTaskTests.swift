@@ -138,19 +138,14 @@ import Testing
         try await bench.waitUntilReceived(1, 1_000)
         let engine = try bench.engine
         let answers = Mutex(0)
+        let count: TransferEngine.Answer = { if case .failure = $0 { answers.withLock { $0 += 1 } } }
         for start in [5_000, 3_000_000] as [Int64] {
-            engine.read(1, range: start..<start + 10, generation: 1, load: bench.loader(1)) { result in
-                if case .failure = result { answers.withLock { $0 += 1 } }
-            }
+            engine.read(1, range: start..<start + 10, generation: 1, load: bench.loader(1), answer: count)
         }
         bench.shutDown()
         #expect(answers.withLock { $0 } == 2)
-        engine.read(1, range: 0..<10, generation: 1, load: bench.loader(1)) { result in
-            if case .failure = result { answers.withLock { $0 += 1 } }
-        }
-        engine.open(1, load: bench.loader(1)) { result in
-            if case .failure = result { answers.withLock { $0 += 1 } }
-        }
+        engine.read(1, range: 0..<10, generation: 1, load: bench.loader(1), answer: count)
+        engine.open(1, load: bench.loader(1), answer: count)
         #expect(answers.withLock { $0 } == 4, "requests after the shutdown are answered too")
         #expect(await engine.snapshots().isEmpty)
         await #expect(throws: TransferError.self) {
@@ -189,7 +184,7 @@ import Testing
         return Int(Double(count) / max(1, (ContinuousClock.now - start) / .seconds(1)))
     }
 
-    @Test func anIdleEngineSleeps() async throws {
+    @Test func anIdleEngineAndAHeldResponseSleep() async throws {
         let bench = try EngineBench()
         #expect(try await rounds(bench) <= 2)
         bench.add(1, Resource(TestContent(seed: 1, size: 1_000), etag: "\"v1\""))
@@ -197,13 +192,10 @@ import Testing
         try await bench.waitUntilWhole(1)
         try await bench.wait("the download is released") { try await bench.snapshot(1) == nil }
         #expect(try await rounds(bench) <= 3)
-    }
-
-    @Test func aHeldResponseSleeps() async throws {
-        let bench = try EngineBench()
-        bench.add(1, resource)
-        _ = try await bench.open(1)
-        try await bench.wait("the download has begun") { try await bench.snapshot(1) != nil }
+        // The response is held until the first read.
+        bench.add(2, resource)
+        _ = try await bench.open(2)
+        try await bench.wait("the download has begun") { try await bench.snapshot(2) != nil }
         #expect(try await rounds(bench) <= 20)
     }
 
