@@ -72,7 +72,7 @@ struct MachineSimulation {
         case 37..<45: try pass(Int64.random(in: 1...2_000, using: &random))
         case 45..<46: try pass(Int64.random(in: 1...70_000, using: &random))
         case 46..<47: try fullStorage()
-        case 49..<52: try renew(random.chance(50))
+        case 49..<52: try perform("renewed", machine.addressRenewed(random.chance(50), now: now))
         case 53..<55: try allowAutomatic(random.chance(50))
         case 55..<56: try awaitSpace(random.chance(50))
         case 52..<53: try perform("address", machine.addressChanged(now: now))
@@ -100,10 +100,6 @@ struct MachineSimulation {
         // the reader's connection for a while.
         let rests = hadSpace && machine.isWaitingForSpace && !machine.hasBlockedReaders && handles == 0
         try check(!rests || fetchesNothingElse, "a task without space holds a connection")
-    }
-
-    private mutating func renew(_ isNew: Bool) throws {
-        try perform("renewed \(isNew)", machine.addressRenewed(isNew, now: now))
     }
 
     private mutating func fullStorage() throws {
@@ -328,7 +324,7 @@ struct MachineSimulation {
             try check(rounds < 20_000, "it does not become whole")
             try moveConnection()
             if rounds % 7 == 0 { try pass(50) }
-            if random.chance(20) { try renew(true) }
+            if random.chance(20) { try perform("renewed", machine.addressRenewed(true, now: now)) }
             if machine.failure != nil { try perform("retry", machine.retry(now: now)) }
         }
         try check(opens.isEmpty && reads.isEmpty, "somebody was forgotten: \(opens) \(reads.keys)")

@@ -49,13 +49,6 @@ import Testing
         #expect(bench.server.calls("PUT").isEmpty)
     }
 
-    @Test func aBrokenPutStartsFromTheBeginning() async throws {
-        bench.server.misbehave { $0.method == "PUT" && $0.index < 2 ? .dropBody(after: 1_000_000) : nil }
-        try await bench.run()
-        try bench.expectWhole()
-        #expect(bench.server.calls("PUT").count == 3)
-    }
-
     @Test(arguments: [true, false]) func aLostResponseToTheMediaMakesNoSecondVideo(_ speaksTus: Bool) async throws {
         bench.server.change { $0.speaksTus = speaksTus }
         bench.server.misbehave { ["PUT", "PATCH"].contains($0.method) && $0.index == 0 ? .dropAnswer : nil }
