@@ -64,6 +64,14 @@ import Testing
         #expect(bench.machine.error == error)
     }
 
+    @Test func anOpenWithoutANetworkFailsAtOnce() {
+        let bench = MachineBench()
+        _ = bench.open(1)
+        #expect(bench.failed(1, .unreachable) == [.answerOpen(1, TransferError(.unreachable, "broken"))])
+        #expect(bench.machine.isIdle)
+        #expect(bench.machine.deadline == nil)
+    }
+
     @Test func anOpenWaitsForAServerThatIsBusy() {
         let bench = MachineBench()
         _ = bench.open(1)
