@@ -1,4 +1,3 @@
-import Platform
 import Testing
 
 @testable import Transfers

@@ -11,8 +11,8 @@ final class MachineBench {
     var now = Instant.seconds(1_000)
 
     init(
-        generation: Int = 1, pin: Pin? = nil, present: ByteRanges? = nil, isCached: Bool = false,
-        knowsDirect: Bool = false, _ change: (inout Machine.Limits) -> Void = { _ in }
+        pin: Pin? = nil, present: ByteRanges? = nil, isCached: Bool = false, knowsDirect: Bool = false,
+        _ change: (inout Machine.Limits) -> Void = { _ in }
     ) {
         var limits = Machine.Limits()
         limits.reach = 1_000
@@ -21,8 +21,7 @@ final class MachineBench {
         limits.minRate = 0
         change(&limits)
         machine = Machine(
-            generation: generation, pin: pin, present: present, isCached: isCached, knowsDirect: knowsDirect,
-            limits: limits)
+            generation: 1, pin: pin, present: present, isCached: isCached, knowsDirect: knowsDirect, limits: limits)
     }
 
     // MARK: Events
@@ -36,8 +35,9 @@ final class MachineBench {
     func allowAutomatic(_ allowed: Bool) -> [Machine.Action] { machine.setAllowsAutomatic(allowed, now: now) }
     func cancelWait(_ id: Int64) -> [Machine.Action] { machine.cancelWait(id, now: now) }
 
-    func read(_ id: Int64, _ range: Range<Int64>, generation: Int = 1) -> [Machine.Action] {
-        machine.read(id, range, generation: generation, now: now)
+    /// Reads the first version of the file (its generation).
+    func read(_ id: Int64, _ range: Range<Int64>) -> [Machine.Action] {
+        machine.read(id, range, generation: 1, now: now)
     }
 
     func probeOpen(_ id: Int64) -> [Machine.Action] { machine.open(id, as: .probe, now: now) }

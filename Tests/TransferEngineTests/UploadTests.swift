@@ -1,6 +1,4 @@
-import Foundation
 import Platform
-import Synchronization
 import TestSupport
 import Testing
 
