@@ -28,7 +28,6 @@ struct CommandError: Error, CustomStringConvertible {
         case let error as CommandError: self = error
         case let error as Failure: self.init(Code(rawValue: Int32(error.kind.rawValue)) ?? .failed, error.message)
         case let error as ClientError: self.init(.unreachable, error.message)
-        case let error as ConfigurationError: self.init(.failed, "\(error)")
         default: self.init(.failed, "\(error)")
         }
     }

@@ -63,12 +63,7 @@ struct DaemonLauncherTests {
     @Test func theHelloDescribesTheClient() async throws {
         let server = try daemon(welcome(schema: 4))
         let connection = try #require(try launcher(schema: 4).connect(role: .mount))
-        let hello = WireJSON.decode(Hello.self, try #require(server.frames.first).payload)
-        #expect(
-            hello
-                == Hello(
-                    protocolVersion: protocolVersion, schema: 4, library: paths.library, cache: paths.cache,
-                    role: .mount, pid: getpid()))
+        #expect(WireJSON.decode(Hello.self, try #require(server.frames.first).payload) == .mount)
         #expect(try await connection.perform(.watch) == .done)
         connection.close()
     }

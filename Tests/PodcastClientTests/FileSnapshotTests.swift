@@ -33,7 +33,7 @@ struct FileSnapshotTests {
         let snapshot = try FileSnapshot.make(of: file, in: folder)
         try directory.write("a.mp4", text: "something else")
         let path = "\(folder)/\(snapshot.name)"
-        #expect(snapshot.size == 3_000_001 && UUID(uuidString: snapshot.name) != nil)
+        #expect(UUID(uuidString: snapshot.name) != nil)
         #expect(content.matches(try #require(FileManager.default.contents(atPath: path))))
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
@@ -68,7 +68,7 @@ struct FileSnapshotTests {
             if !isStillLocked { close(daemon) }
         }
         if isStillLocked { close(daemon) }
-        defer { close(copy.descriptor) }
+        defer { withExtendedLifetime(copy) {} }
         #expect(removed.count == 1 && copies == [copy.name])
         let other = open(copy.path, O_RDWR | O_CLOEXEC)
         defer { close(other) }

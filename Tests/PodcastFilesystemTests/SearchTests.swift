@@ -221,7 +221,7 @@ struct SearchTests {
         let node = NodeNumber(kind: .episode, generation: 1, row: row.id).node
         let reply = mounted.open(node)
         let frame = try #require(try await found.daemon.wait(for: .open).first)
-        #expect(reply.answer == nil && OpenRequest(payload: frame.payload)?.episode == row.id)
+        #expect(reply.answer == nil && ReadRequest(payload: frame.payload)?.episode == row.id)
         found.daemon.answer(frame, mounted.grant(file, content))
         let handle = try await reply.handle()
         let read = mounted.read(node, handle, 0, 4_096)

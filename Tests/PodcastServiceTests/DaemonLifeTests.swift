@@ -177,9 +177,7 @@ import Transfers
     @Test func theWelcomeSaysWhatTheDaemonServes() async throws {
         try await home.start()
         let client = try RawClient(home.paths.socket)
-        let hello = Hello(
-            protocolVersion: 99, schema: 99, library: "/else", cache: "/where", role: .command, pid: getpid())
-        client.send(.hello, number: 3, WireJSON.encode(hello))
+        client.send(.hello, number: 3, WireJSON.encode(Hello.command))
         let frame = try #require(try await client.next())
         #expect(frame.kind == .welcome && frame.number == 3)
         #expect(

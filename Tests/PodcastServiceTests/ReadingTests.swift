@@ -94,7 +94,7 @@ import Testing
         let (daemon, _) = try await home.subscribe()
         let id = try daemon.episode().id
         let client = try RawClient(home.paths.socket)
-        client.send(.open, number: 5, OpenRequest(episode: id, kind: .player).payload)
+        client.send(.open, number: 5, ReadRequest(episode: id).payload)
         #expect(try await client.next()?.kind == .grant)
         client.send(.cancel, number: 5)
         try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
@@ -129,7 +129,7 @@ import Testing
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(status) })
         let (daemon, client) = try await home.subscribe()
         let id = try daemon.episode().id
-        let failure = await failure(client, .open, OpenRequest(episode: id, kind: .player).payload)
+        let failure = await failure(client, .open, ReadRequest(episode: id).payload)
         #expect(failure?.errorNumber == number)
         #expect(failure?.message.contains("\(status)") == true)
         let event = try await client.event("the open has failed") { $0.kind == .failed && $0.episode == id }
@@ -202,11 +202,11 @@ import Testing
         let (_, client) = try await home.subscribe()
         let request = ReadRequest(episode: 999, generation: 1, range: 0..<10)
         #expect(await failure(client, .read, request.payload)?.errorNumber == ENODATA)
-        #expect(await failure(client, .open, OpenRequest(episode: 999, kind: .player).payload)?.errorNumber == ENODATA)
+        #expect(await failure(client, .open, ReadRequest(episode: 999).payload)?.errorNumber == ENODATA)
         let backwards = [UInt8](repeating: 0, count: 16) + [9, 0, 0, 0, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 8)
-        #expect(await failure(client, .read, [1, 2])?.message == "malformed read")
-        #expect(await failure(client, .read, backwards)?.message == "malformed read")
-        #expect(await failure(client, .open, [])?.message == "malformed open")
+        #expect(await failure(client, .read, [1, 2])?.message == "malformed request")
+        #expect(await failure(client, .read, backwards)?.message == "malformed request")
+        #expect(await failure(client, .open, [])?.message == "malformed request")
         #expect(await failure(client, .command, Array("{\"fly\":{}}".utf8))?.message.contains("command") == true)
         #expect(await failure(client, .grant, [])?.message.contains("message") == true)
         client.connection.post(.close, [1])

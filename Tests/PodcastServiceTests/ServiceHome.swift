@@ -222,7 +222,7 @@ struct ServiceClient: Sendable {
     }
 
     func open(_ episode: EpisodeID) async throws -> Grant {
-        let frame = try await connection.exchange(.open, OpenRequest(episode: episode, kind: .player).payload)
+        let frame = try await connection.exchange(.open, ReadRequest(episode: episode).payload)
         #expect(frame.kind == .grant)
         return try #require(Grant(payload: frame.payload))
     }

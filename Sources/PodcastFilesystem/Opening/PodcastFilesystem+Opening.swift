@@ -92,7 +92,7 @@ extension PodcastFilesystem {
         _ request: consuming Request
     ) {
         let waiting = ParkedRequest(request)
-        send(.open, OpenRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
+        send(.open, ReadRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
             waiting.answerError {
                 opened(number, as: kind, flags: flags, try result.grant(), replacing: shownSize, waiting)
             }

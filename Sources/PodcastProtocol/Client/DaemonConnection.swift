@@ -49,23 +49,23 @@ package final class DaemonConnection: Sendable {
         }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw ClientError(.unreachable, "socket: \(errnoText())") }
-        let connected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, length) }
+        let connection = DaemonConnection(descriptor: descriptor, onEvent: onEvent)
+        let error = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, length) == 0 ? 0 : errno
+            }
         }
-        guard connected == 0 else {
-            let reason = errno
-            Glibc.close(descriptor)
-            if reason == ECONNREFUSED || reason == ENOENT { return nil }
-            throw ClientError(.unreachable, "\(path): \(errnoText(reason))")
-        }
+        if error == ECONNREFUSED || error == ENOENT { return nil }
+        guard error == 0 else { throw ClientError(.unreachable, "\(path): \(errnoText(error))") }
         var uid: uid_t = 0
         var pid: pid_t = 0
         guard clinux_peer_credentials(descriptor, &uid, &pid) == 0, uid == geteuid() else {
-            Glibc.close(descriptor)
             throw ClientError(.unreachable, "\(path) belongs to a process of another user")
         }
-        let connection = DaemonConnection(descriptor: descriptor, onEvent: onEvent)
-        connection.start()
+        startThread("podfs-client") {
+            connection.receive()
+            connection.finish()
+        }
         return connection
     }
 
@@ -156,13 +156,6 @@ package final class DaemonConnection: Sendable {
         }
     }
 
-    private func start() {
-        startThread("podfs-client") { [self] in
-            receive()
-            finish()
-        }
-    }
-
     private func receive() {
         var decoder = FrameDecoder()
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
@@ -174,8 +167,7 @@ package final class DaemonConnection: Sendable {
             do {
                 while let frame = try decoder.next() { dispatch(frame) }
             } catch {
-                shutdown(descriptor, Int32(SHUT_RDWR))
-                return
+                return close()
             }
         }
     }

@@ -32,7 +32,7 @@ package struct DaemonLauncher: Sendable {
     ///   - onClose: Called once, when the returned connection ends; possibly before this function returns.
     /// - Returns: `nil` if no daemon runs, the running one is exiting, or it was older.
     package func connect(
-        role: Hello.Role, stopsDaemon: Bool = false, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
+        role: Hello, stopsDaemon: Bool = false, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection? {
         guard let connection = try DaemonConnection.connect(to: paths.socket, onEvent: onEvent) else { return nil }
@@ -72,7 +72,7 @@ package struct DaemonLauncher: Sendable {
     ///
     /// - Parameter onClose: Called once, when the returned connection ends; possibly before this function returns.
     package func connectOrStart(
-        role: Hello.Role, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
+        role: Hello, onEvent: @escaping @Sendable (Event) -> Void = { _ in },
         onClose: @escaping @Sendable () -> Void = {}
     ) throws -> DaemonConnection {
         if let connection = try connect(role: role, onEvent: onEvent, onClose: onClose) { return connection }
@@ -106,12 +106,9 @@ package struct DaemonLauncher: Sendable {
     /// Sends the hello and blocks until the response, at most for `patience`.
     ///
     /// - Returns: `nil` if the daemon has closed the connection.
-    package func greet(_ connection: DaemonConnection, as role: Hello.Role) throws(ClientError) -> Welcome? {
-        let hello = Hello(
-            protocolVersion: protocolVersion, schema: schema, library: paths.library, cache: paths.cache,
-            role: role, pid: getpid())
+    package func greet(_ connection: DaemonConnection, as role: Hello) throws(ClientError) -> Welcome? {
         let answer = OneShot<Welcome?>()
-        connection.send(.hello, WireJSON.encode(hello)) { result in
+        connection.send(.hello, WireJSON.encode(role)) { result in
             guard case .success(let frame) = result, frame.kind == .welcome else { return answer.deliver(nil) }
             answer.deliver(WireJSON.decode(Welcome.self, frame.payload))
         }

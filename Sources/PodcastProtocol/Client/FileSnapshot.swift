@@ -15,8 +15,7 @@ package final class FileSnapshot: Sendable {
 
     /// The file name of the copy in its folder.
     package let name: String
-    package let size: Int64
-    private let path: String
+    let path: String
     private let descriptor: Int32
     private let isHandedOver = Atomic(false)
 
@@ -28,29 +27,23 @@ package final class FileSnapshot: Sendable {
         defer { close(source) }
         let before = try status(source, file)
         guard before.st_size > 0 else { throw Problem(description: "\(file) is empty: there is nothing to publish") }
-        let (name, path, descriptor) = try createLocked(in: folder)
-        let size = Int64(before.st_size)
-        do throws(Problem) {
-            try copy(source, to: descriptor, file)
-            guard fsync(descriptor) == 0 else { throw problem(file, "cannot be copied to \(folder)") }
-            syncFolder(folder)
-            let after = try status(source, file)
-            guard after.st_size == before.st_size, after.st_mtim.tv_sec == before.st_mtim.tv_sec,
-                after.st_mtim.tv_nsec == before.st_mtim.tv_nsec, try status(descriptor, path).st_size == size
-            else { throw Problem(description: "\(file) is being written: publish it when it is complete") }
-        } catch {
-            unlink(path)
-            close(descriptor)
-            throw error
-        }
-        return FileSnapshot(name: name, size: size, path: path, descriptor: descriptor)
+        let snapshot = try createLocked(in: folder)
+        try copy(source, to: snapshot.descriptor, file)
+        guard fsync(snapshot.descriptor) == 0 else { throw problem(file, "cannot be copied to \(folder)") }
+        syncFolder(folder)
+        let after = try status(source, file)
+        guard after.st_size == before.st_size, after.st_mtim.tv_sec == before.st_mtim.tv_sec,
+            after.st_mtim.tv_nsec == before.st_mtim.tv_nsec,
+            try status(snapshot.descriptor, snapshot.path).st_size == before.st_size
+        else { throw Problem(description: "\(file) is being written: publish it when it is complete") }
+        return snapshot
     }
 
     /// The maximum number of files that `createLocked` creates. Each one but the last was removed by a daemon that
     /// started at that moment, so two suffice in practice.
     private static let maxAttempts = 10
 
-    /// Creates an empty file in `folder` and locks it.
+    /// Creates an empty file in `folder` and locks it: a snapshot that the caller has to fill.
     ///
     /// A daemon that starts between the creation and the lock does not know the file, so the daemon locks and removes
     /// it (`UploadSnapshots.tidy`). This function then creates another file, which that daemon does not remove, because
@@ -59,29 +52,27 @@ package final class FileSnapshot: Sendable {
     /// - Parameter created: Called with the path of each file before it is locked. For tests.
     static func createLocked(
         in folder: String, created: (_ path: String) -> Void = { _ in }
-    ) throws(Problem) -> (name: String, path: String, descriptor: Int32) {
+    ) throws(Problem) -> FileSnapshot {
         var failure = Problem(description: "\(folder) cannot be used: each new file in it is removed at once")
         for _ in 1...maxAttempts {
             let name = UUID().uuidString
             let path = "\(folder)/\(name)"
             let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw problem(folder, "cannot be written to") }
+            let snapshot = FileSnapshot(name: name, path: path, descriptor: descriptor)
             created(path)
             if clinux_ofd_lock(descriptor, Int16(F_WRLCK)) == 0 {
                 var facts = stat()
-                if fstat(descriptor, &facts) == 0, facts.st_nlink > 0 { return (name, path, descriptor) }
+                if fstat(descriptor, &facts) == 0, facts.st_nlink > 0 { return snapshot }
             } else {
                 failure = problem(path, "cannot be locked")
             }
-            unlink(path)
-            close(descriptor)
         }
         throw failure
     }
 
-    private init(name: String, size: Int64, path: String, descriptor: Int32) {
+    private init(name: String, path: String, descriptor: Int32) {
         self.name = name
-        self.size = size
         self.path = path
         self.descriptor = descriptor
     }

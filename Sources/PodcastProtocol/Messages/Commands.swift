@@ -3,34 +3,12 @@ package import Transfers
 /// The version of the protocol, which must be the same in the client and the daemon.
 package let protocolVersion = 5
 
-/// The first message of a client.
-package struct Hello: Sendable, Codable, Equatable {
-    /// The kind of client.
-    package enum Role: String, Sendable, Codable {
-        case command
-        case mount
-    }
-
-    package var protocolVersion: Int
-    /// The version of the library's schema that the client uses.
-    package var schema: Int
-    /// The paths of the library and of the cache folder.
-    package var library: String
-    package var cache: String
-    package var role: Role
-    package var pid: Int32
-
-    package init(protocolVersion: Int, schema: Int, library: String, cache: String, role: Role, pid: Int32) {
-        self.protocolVersion = protocolVersion
-        self.schema = schema
-        self.library = library
-        self.cache = cache
-        self.role = role
-        self.pid = pid
-    }
+/// The first message of a client: which kind of client it is.
+package enum Hello: String, Sendable, Codable {
+    case command, mount
 }
 
-/// The daemon's response to a `Hello`.
+/// The daemon's response to a `Hello`. The client checks whether it may use this daemon.
 package struct Welcome: Sendable, Codable, Equatable {
     package var protocolVersion: Int
     package var schema: Int

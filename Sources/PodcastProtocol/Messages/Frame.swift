@@ -117,18 +117,16 @@ struct WireReader {
 
     init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-    mutating func integer<Value: FixedWidthInteger & UnsignedInteger>(_ type: Value.Type) -> Value? {
+    mutating func integer<Value: FixedWidthInteger & BitwiseCopyable>(_ type: Value.Type) -> Value? {
         let size = MemoryLayout<Value>.size
         guard bytes.count >= size else { return nil }
-        var value: Value = 0
-        for (index, byte) in bytes.prefix(size).enumerated() { value |= Value(byte) << Value(8 * index) }
-        bytes = bytes.dropFirst(size)
-        return value
+        defer { bytes = bytes.dropFirst(size) }
+        return bytes.withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(as: type)) }
     }
 
     mutating func uint8() -> UInt8? { integer(UInt8.self) }
     mutating func uint32() -> UInt32? { integer(UInt32.self) }
-    mutating func int64() -> Int64? { integer(UInt64.self).map { Int64(bitPattern: $0) } }
+    mutating func int64() -> Int64? { integer(Int64.self) }
 
     mutating func text() -> String? { counted().map { String(decoding: $0, as: UTF8.self) } }
     mutating func data() -> [UInt8]? { counted().map { Array($0) } }
@@ -158,7 +156,8 @@ package enum WireJSON {
     }
 }
 
-/// A mount's request for bytes of an episode that, as far as the mount knows, are not cached yet.
+/// A mount's request for bytes of an episode that, as far as the mount knows, are not cached yet; or its request to
+/// open the episode, of which only `episode` and `kind` count.
 package struct ReadRequest: Sendable, Equatable {
     package var episode: EpisodeID
     package var generation: Int
@@ -169,7 +168,8 @@ package struct ReadRequest: Sendable, Equatable {
     package var kind: ReaderKind
 
     package init(
-        episode: EpisodeID, generation: Int, range: Range<Int64>, takesHead: Bool = false, kind: ReaderKind = .player
+        episode: EpisodeID, generation: Int = 0, range: Range<Int64> = 0..<0, takesHead: Bool = false,
+        kind: ReaderKind = .player
     ) {
         self.episode = episode
         self.generation = generation
@@ -197,31 +197,6 @@ package struct ReadRequest: Sendable, Equatable {
         self.init(
             episode: EpisodeID(episode), generation: Int(generation), range: from..<to, takesHead: flags & 1 != 0,
             kind: flags & 2 != 0 ? .probe : .player)
-    }
-}
-
-/// A request to open an episode.
-package struct OpenRequest: Sendable, Equatable {
-    package var episode: EpisodeID
-    package var kind: ReaderKind
-
-    package init(episode: EpisodeID, kind: ReaderKind) {
-        self.episode = episode
-        self.kind = kind
-    }
-
-    package var payload: [UInt8] {
-        var writer = WireWriter()
-        writer.append(episode.rawValue)
-        writer.append(UInt8(kind == .probe ? 1 : 0))
-        return writer.bytes
-    }
-
-    /// Decodes a payload; `nil` if it is malformed.
-    package init?(payload: [UInt8]) {
-        var reader = WireReader(payload[...])
-        guard let episode = reader.int64(), let kind = reader.uint8() else { return nil }
-        self.init(episode: EpisodeID(episode), kind: kind == 1 ? .probe : .player)
     }
 }
 

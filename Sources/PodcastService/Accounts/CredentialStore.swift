@@ -27,14 +27,6 @@ package enum CredentialFileError: Error, CustomStringConvertible {
 /// Keyed by the id of the show or upload, so that credentials follow a show whose feed moves; they are sent only to the
 /// origin for which they were entered. Thread-safe; each change replaces the file atomically.
 package final class CredentialStore<ID: Identifier>: Sendable {
-    private struct Entry: Codable {
-        /// The id of the show or upload.
-        var owner: ID
-        var origin: String
-        var user: String
-        var password: String
-    }
-
     /// The key of the sync server's credentials; shows have ids from 1.
     private static var syncServer: ID { 0 }
 
@@ -91,13 +83,10 @@ package final class CredentialStore<ID: Identifier>: Sendable {
             if error == .noSuchFileOrDirectory { return [:] }
             throw CredentialFileError.unreadable(path: path, reason: error.description)
         }
-        guard let content = try? JSONDecoder().decode([Entry].self, from: Data(bytes)) else {
+        guard let content = try? JSONDecoder().decode([ID: Credentials].self, from: Data(bytes)) else {
             throw CredentialFileError.damaged(path: path)
         }
-        let found = content.map {
-            ($0.owner, Credentials(user: $0.user, password: $0.password, origin: $0.origin))
-        }
-        return Dictionary(found, uniquingKeysWith: { _, last in last })
+        return content
     }
 
     /// The credentials of a show or upload.
@@ -126,14 +115,10 @@ package final class CredentialStore<ID: Identifier>: Sendable {
             body(&changed)
             guard changed != known else { return }
             if let readError { throw readError }
-            let content = changed.sorted { $0.key < $1.key }.map {
-                Entry(owner: $0.key, origin: $0.value.origin, user: $0.value.user, password: $0.value.password)
-            }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             try AtomicFile.write(
-                [UInt8](encoder.encode(content)) + [UInt8(ascii: "\n")], to: path, mode: 0o600,
-                isSoleWriter: true)
+                [UInt8](encoder.encode(changed)) + [UInt8(ascii: "\n")], to: path, mode: 0o600, isSoleWriter: true)
             let result = changed
             entries.withLock { $0 = result }
         }

@@ -133,9 +133,7 @@ extension OpenFolder {
     /// Writes a small file into a show's folder, unless there is one of this name.
     func add(_ bytes: [UInt8], as name: String, in show: String, owner: String) throws(Errno) {
         let folder = try OpenFolder(show, in: self)
-        var status = stat()
-        if fstatat(folder.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return }
-        try folder.add(bytes, as: name, owner: owner)
+        if !folder.has(name) { try folder.add(bytes, as: name, owner: owner) }
     }
 
     /// Removes the unfinished files of an earlier daemon of this installation, and those of others that are a day old.

@@ -158,11 +158,12 @@ final class OpenFolder: Sendable {
             unlinkat(descriptor, name, 0)
             return nil
         }
-        if errno == EEXIST { return .fileExists }
-        var status = stat()
-        if fstatat(descriptor, newName, &status, AT_SYMLINK_NOFOLLOW) == 0 { return .fileExists }
+        if errno == EEXIST || has(newName) { return .fileExists }
         return renameat(descriptor, name, descriptor, newName) == 0 ? nil : Errno(rawValue: errno)
     }
+
+    /// Whether there is an entry of this name.
+    func has(_ name: String) -> Bool { faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 }
 
     /// Writes the folder's entries to the disk. Errors are ignored: some file systems cannot sync a folder.
     func sync() { _ = fsync(descriptor) }

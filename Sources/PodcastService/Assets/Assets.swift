@@ -124,12 +124,9 @@ final class Assets: ServicePart {
             if removed.isEmpty { return }
             // After the library has changed, from which mounts then read.
             defer { driver.report(.changedText) }
-            let shows = removed.compactMap { name -> ShowID? in
-                let parts = name.split(separator: "-")
-                return parts.first.map(String.init) == AssetKind.cover.rawValue
-                    ? parts.last.flatMap { Int64($0) }.map { ShowID($0) } : nil
-            }
-            try library.forgetCovers(of: shows, now: now())
+            let prefix = AssetKind.cover.rawValue + "-"
+            let covers = removed.filter { $0.hasPrefix(prefix) }.compactMap { Int64($0.dropFirst(prefix.count)) }
+            try library.forgetCovers(of: covers.map { ShowID($0) }, now: now())
         }
     }
 
@@ -235,17 +232,6 @@ final class Assets: ServicePart {
         }
     }
 
-    private static func error(ofStatus status: Int) -> TransferError {
-        let code: TransferError.Code =
-            switch status {
-            case 401, 403: .refused
-            case 404, 410: .missing
-            case 429, 500...: .failed
-            default: .unusable
-            }
-        return TransferError(code, "the server answered \(status)")
-    }
-
     /// Checks the playlist of a stream. The file of the episode is a playlist with the stream's address, which the
     /// mount generates. If there is nothing to play, the open fails with the reason. The check also ensures that no
     /// player is directed to an address that podfs itself would not request.
@@ -254,7 +240,7 @@ final class Assets: ServicePart {
         request.limit = StreamPlaylist.largest
         request.timeout = Self.streamTimeout
         let (head, body) = try await engine.response(to: request)
-        guard head.status == 200 else { throw Self.error(ofStatus: head.status) }
+        guard head.status == 200 else { throw TransferError(status: head.status) }
         let reach = configuration.transfers.network.reach
         try StreamPlaylist(base: head.url ?? request.url, reach: reach, space: head.space).check(body)
     }
@@ -294,7 +280,7 @@ final class Assets: ServicePart {
             try store.write(known, of: name)
             return (known, false)
         }
-        if head.status != 200 { throw Self.error(ofStatus: head.status) }
+        if head.status != 200 { throw TransferError(status: head.status) }
         record.imageExtension = AssetContent.imageExtension(beginning)
         guard AssetContent.fits(kind, beginning) else {
             throw TransferError(.unusable, "the server sent something else (\(head["content-type"] ?? "of no type"))")

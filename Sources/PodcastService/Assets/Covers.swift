@@ -35,28 +35,20 @@ final class Covers: ServicePart {
 
     /// Fetches covers that are due. The conditions for unattended work permit it.
     func run() {
-        do {
+        attempt {
             let due = try library.coversDue(at: now(), limit: running.count + Self.mostAtOnce)
             for show in due.filter({ !running.contains($0) }).prefix(Self.mostAtOnce - running.count) {
                 running.insert(show)
                 startTask { [self] in
-                    await driver.underWay { await fetch(show) }
+                    let isRecorded = await driver.underWay {
+                        await attemptAsync { try await assets.fetchCover(of: show) }
+                    }
+                    if !isRecorded { pausedUntil = uptime + Self.pause }
                     running.remove(show)
                     if driver.core.allowsDiscretionary, pausedUntil.map({ $0 <= uptime }) ?? true { run() }
                     if running.isEmpty { driver.report(.rescheduled) }
                 }
             }
-        } catch {
-            log.error("\(error)")
-        }
-    }
-
-    private func fetch(_ show: ShowID) async {
-        do {
-            try await assets.fetchCover(of: show)
-        } catch {
-            log.error("\(error)")
-            pausedUntil = uptime + Self.pause
         }
     }
 }

@@ -23,8 +23,7 @@ struct StreamPlaylist {
 
     /// Checks the lines of a playlist, and that it has at least one address to play.
     func check(_ text: [UInt8]) throws(TransferError) {
-        let start = text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        let lines = text[start...].split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+        let lines = DocumentStart.text(text).split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
             .map(\.trimmedSpace).filter { !$0.isEmpty }
         guard let first = lines.first else { throw TransferError(.unusable, "the playlist of the stream is empty") }
         guard first.starts(with: Self.header), first.dropFirst(Self.header.count).first ?? 0x20 <= 0x20 else {

@@ -72,23 +72,14 @@ final class FoundShows: ServicePart {
         } catch let failure as FetchFailure {
             _ = try? library.refreshFailed(
                 podcast: podcast.id, status: failure.status, isGone: failure.sign == .ended, error: failure.message,
-                next: nil,
-                now: now())
+                next: nil, now: now())
             driver.changed(podcast: podcast.id, name: podcast.name)
-            throw Failure(errorNumber: Self.errorNumber(of: failure), message: failure.message)
+            let error = failure.code.map { TransferError($0, "") } ?? TransferError(status: failure.status ?? 0)
+            throw Failure(errorNumber: error.errorNumber, message: failure.message)
         } catch LibraryError.noSuchPodcast {
             throw Failure(errorNumber: ENOENT, message: "the search result has expired: search again")
         }
         driver.changed(podcast: podcast.id, name: podcast.name)
-    }
-
-    private static func errorNumber(of failure: FetchFailure) -> Int32 {
-        if let code = failure.code { return TransferError(code, "").errorNumber }
-        switch failure.status {
-        case 401, 403: return EACCES
-        case 404, 410: return ENODATA
-        default: return EIO
-        }
     }
 
     // MARK: Clean-up
@@ -146,12 +137,11 @@ final class FoundShows: ServicePart {
     private func dropEphemeral(_ episode: EpisodeID) async {
         driver.drainEvents()
         leftBehind.remove(episode)
-        do {
+        let isDone = await attemptAsync {
             // If another client has the episode open, that client's close removes the file. If the show is now
             // subscribed or the episode pinned, the file stays.
             guard !driver.clients.openEpisodes.contains(episode), let row = try library.episode(id: episode),
-                !row.pinned,
-                try library.isEphemeral(podcast: row.podcast)
+                !row.pinned, try library.isEphemeral(podcast: row.podcast)
             else { return }
             if let rendition = try library.rendition(of: episode) {
                 guard try driver.evict(rendition.file, of: episode) else {
@@ -164,10 +154,8 @@ final class FoundShows: ServicePart {
             try await tasks.removeDiscarded([episode])
             driver.changed(episode: episode)
             log.info("removed the cached bytes of \(row.name), whose show is not subscribed")
-        } catch {
-            // `purge` tries again.
-            leftBehind.insert(episode)
-            log.error("\(error)")
         }
+        // `purge` tries again.
+        if !isDone { leftBehind.insert(episode) }
     }
 }

@@ -84,9 +84,7 @@ final class ClientConnection: Sendable {
     }
 
     /// Sends a failure as the reply to a request.
-    func send(_ failure: Failure, number: UInt32) {
-        send(Frame(kind: .failure, number: number, payload: WireJSON.encode(failure)))
-    }
+    func send(_ failure: Failure, number: UInt32) { send(.failure, number: number, failure) }
 
     /// Sends the backlog, as far as the socket accepts it.
     func flush() {

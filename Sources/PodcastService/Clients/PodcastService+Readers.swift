@@ -8,8 +8,7 @@ internal import Transfers
 extension PodcastService {
     nonisolated func receive(_ frame: Frame, from client: ClientConnection) {
         switch frame.kind {
-        case .read: read(frame, from: client)
-        case .open: open(frame, from: client)
+        case .read, .open: read(frame, from: client)
         case .cancel: cancel(frame.number, of: client)
         case .close: close(frame, from: client)
         case .opened:
@@ -42,7 +41,7 @@ extension PodcastService {
     }
 
     private nonisolated func greet(_ frame: Frame, _ client: ClientConnection) {
-        let isCommand = WireJSON.decode(Hello.self, frame.payload)?.role == .command
+        let isCommand = WireJSON.decode(Hello.self, frame.payload) == .command
         let welcome = Welcome(
             protocolVersion: protocolVersion, schema: Library.schemaVersion, library: configuration.paths.library,
             cache: configuration.paths.cache, version: configuration.version, pid: getpid(),
@@ -96,27 +95,22 @@ extension PodcastService {
         client.state.withLock { $0.waits[number]?.requestID = requestID }
     }
 
+    /// Opens an episode, or reads a part of it.
     private nonisolated func read(_ frame: Frame, from client: ClientConnection) {
         guard let read = ReadRequest(payload: frame.payload) else {
-            return client.send(Failure(message: "malformed read"), number: frame.number)
+            return client.send(Failure(message: "malformed request"), number: frame.number)
         }
         if read.kind == .probe { recordProbe(of: read.episode) }
-        request(frame.number, read.episode, for: client, isOpen: false) { [self] answer in
-            engine.read(
-                MediaID(read.episode), range: read.range, generation: read.generation, as: read.kind,
-                takesHead: read.takesHead, load: driver.loader(read.episode), answer: answer)
-        }
-    }
-
-    private nonisolated func open(_ frame: Frame, from client: ClientConnection) {
-        guard let open = OpenRequest(payload: frame.payload) else {
-            return client.send(Failure(message: "malformed open"), number: frame.number)
-        }
-        if open.kind == .probe { recordProbe(of: open.episode) }
-        request(frame.number, open.episode, for: client, isOpen: true) { [self] answer in
-            engine.open(MediaID(open.episode), as: open.kind, load: driver.loader(open.episode)) { [self] result in
+        let (media, load, isOpen) = (MediaID(read.episode), driver.loader(read.episode), frame.kind == .open)
+        request(frame.number, read.episode, for: client, isOpen: isOpen) { [self] answer in
+            guard isOpen else {
+                return engine.read(
+                    media, range: read.range, generation: read.generation, as: read.kind, takesHead: read.takesHead,
+                    load: load, answer: answer)
+            }
+            return engine.open(media, as: read.kind, load: load) { [self] result in
                 answer(result)
-                if case .success = result, open.kind == .player { driver.events.enqueue(.opened(open.episode)) }
+                if case .success = result, read.kind == .player { driver.events.enqueue(.opened(read.episode)) }
             }
         }
     }

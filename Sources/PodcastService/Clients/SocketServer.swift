@@ -14,9 +14,7 @@ final class SocketServer: Sendable {
     }
 
     /// The reason why the server cannot listen.
-    struct Problem: Error, CustomStringConvertible {
-        var description: String
-    }
+    typealias Problem = Daemon.Problem
 
     private typealias Peer = (client: ClientConnection, decoder: FrameDecoder)
 

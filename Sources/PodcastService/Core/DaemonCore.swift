@@ -190,7 +190,7 @@ struct DaemonCore: Sendable {
             effects += [.broadcast(tasks.event(.idle, at: now)), .runIdleHook]
         }
         let dependsOnConditions =
-            clients.isEmpty || tasks.hasDiscretionary || upkeep.isDue(.fetchCovers, at: now)
+            clients.isEmpty || tasks.downloads.discretionary > 0 || upkeep.isDue(.fetchCovers, at: now)
         if dependsOnConditions { effects += conditions.demand(at: now) }
         let isShort = space.isBlocked || space.adopted.exceedsLimits
         space.arrived(batch.newBytes)

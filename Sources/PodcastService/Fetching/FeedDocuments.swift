@@ -32,11 +32,11 @@ struct FeedDocuments: Sendable {
     /// Replaces both files of a show: the document, and the parser's result with the redirects.
     ///
     /// - Throws: `POSIXError` if a file cannot be written. The other one may have been replaced already.
-    func store(_ document: ArrivingDocument, feed: Feed, redirects: [RedirectHop], of podcast: ShowID) throws {
+    func store(_ document: ArrivingDocument, feed: Feed, redirects: RedirectChain, of podcast: ShowID) throws {
         guard let facts = begin() else { throw POSIXError(.EIO) }
-        let hops = redirects.map { hop in
+        let hops = redirects.hops.map { hop in
             OrderedJSON.object([
-                ("status", .int(Int64(hop.status))), ("url", .string(WebAddress.withoutUserInfo(hop.from))),
+                ("status", .int(Int64(hop.status))), ("url", .string(WebAddress.withoutUserInfo(hop.url))),
             ])
         }
         feed.writeInspectJSON(leading: [("redirects", .array(hops))]) { facts.append($0) }

@@ -140,8 +140,8 @@ struct FeedFetcher: Sendable {
         guard let head else {
             throw FetchFailure(status: nil, message: "\(address.visible): no answer")
         }
-        var found = Retrieved(
-            head: head, chain: Self.chain(url, head), isConditional: feedRequest.isConditional)
+        let chain = RedirectChain(requested: url, hops: head.redirects, final: head.url ?? url)
+        var found = Retrieved(head: head, chain: chain, isConditional: feedRequest.isConditional)
         if head.status == 304, feedRequest.isConditional { return found }
         guard head.status == 200 || head.status == 226, let parser else {
             let isGone = FeedMove.isGone(chain: found.chain, head: head)
@@ -167,13 +167,6 @@ struct FeedFetcher: Sendable {
             }
         }
         return found
-    }
-
-    private static func chain(_ url: String, _ head: ResponseHead) -> RedirectChain {
-        let final = head.url ?? url
-        let places = head.redirects.dropFirst().map(\.url) + [final]
-        let hops = zip(head.redirects, places).map { RedirectHop(status: $0.status, from: $0.url, to: $1) }
-        return RedirectChain(requested: url, hops: hops, final: final)
     }
 
     private static func explain(status: Int, isGone: Bool, _ address: PrivateAddress) -> String {

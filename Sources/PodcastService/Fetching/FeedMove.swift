@@ -37,25 +37,19 @@ struct FeedMove: Sendable, Equatable {
         chain: RedirectChain, head: ResponseHead, isConditional: Bool, feed: Feed?, former: some Sequence<String>,
         now: Int64
     ) {
-        outcome = Self.outcome(
-            chain: chain, head: head, isConditional: isConditional, hasFeed: feed != nil, now: now)
+        outcome =
+            switch head.status {
+            case 200, 226: feed == nil ? .failed : .fetched
+            case 304: isConditional ? .notModified : .failed
+            case 410: Self.isGone(chain: chain, head: head) ? .gone : .failed
+            case 429, 503: .backOff(retryAfter: Freshness.retryAfter(head, now: now))
+            default: .failed
+            }
         switch outcome {
         case .fetched, .notModified: address = Self.permanentAddress(chain)
         case .gone, .backOff, .failed: address = nil
         }
         verify = feed?.newFeedURL.flatMap { Self.candidate($0, chain: chain, former: former) }
-    }
-
-    private static func outcome(
-        chain: RedirectChain, head: ResponseHead, isConditional: Bool, hasFeed: Bool, now: Int64
-    ) -> Outcome {
-        switch head.status {
-        case 200, 226: hasFeed ? .fetched : .failed
-        case 304: isConditional ? .notModified : .failed
-        case 410: isGone(chain: chain, head: head) ? .gone : .failed
-        case 429, 503: .backOff(retryAfter: Freshness.retryAfter(head, now: now))
-        default: .failed
-        }
     }
 
     /// Returns whether a response says that the feed is gone for good: 410, but not after a temporary redirect, since
@@ -140,40 +134,14 @@ struct FeedMove: Sendable, Equatable {
     }
 }
 
-/// One redirect: the status sent by the server at `from`, and the target.
-struct RedirectHop: Sendable, Equatable {
-    /// 301, 302, 303, 307 or 308.
-    var status: Int
-    /// The address that was requested, and the target; both absolute.
-    var from: String
-    var to: String
-
-    /// Whether clients should use the new address from now on (RFC 9110 §15.4.2 and §15.4.9).
-    var isPermanent: Bool { status == 301 || status == 308 }
-}
-
 /// The redirects from the requested address to that of the final response.
 struct RedirectChain: Sendable, Equatable {
     let requested: String
-    var hops: [RedirectHop] = []
+    var hops: [ResponseHead.Redirect] = []
     let final: String
 
-    /// Whether every redirect was permanent, without a gap between the requested and the final address. One temporary
-    /// redirect, such as to a log-in page, makes the chain temporary.
-    var isPermanent: Bool {
-        guard !hops.isEmpty else { return false }
-        var address = requested
-        for hop in hops {
-            guard hop.isPermanent, Self.isSame(hop.from, address) else { return false }
-            address = hop.to
-        }
-        return Self.isSame(address, final)
-    }
-
-    /// Returns whether two spellings of an address are the same to a server; http and https differ.
-    private static func isSame(_ one: String, _ other: String) -> Bool {
-        if one == other { return true }
-        guard let one = try? WebAddress(one), let other = try? WebAddress(other) else { return false }
-        return one.key == other.key && one.isSecure == other.isSecure
-    }
+    /// Whether there are redirects, and all were permanent (301 or 308), so that clients should use the final address
+    /// from now on (RFC 9110 §15.4.2 and §15.4.9). One temporary redirect, such as to a log-in page, makes the chain
+    /// temporary.
+    var isPermanent: Bool { !hops.isEmpty && hops.allSatisfy { $0.status == 301 || $0.status == 308 } }
 }

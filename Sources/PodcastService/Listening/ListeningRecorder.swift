@@ -38,19 +38,15 @@ final class ListeningRecorder: ServicePart {
         var news = stored
         (news.played, news.position) = (change.played, report.position)
         news.duration = change.total ?? stored.duration
-        announce(report.episode, news)
+        // The listening event, then the event of the changed episode, on which mounts and views act.
+        if let path = driver.facts(of: report.episode)?.path {
+            driver.report(.listened(report.episode, path: path, news), .changedEpisode(report.episode))
+        }
         if change.played, !stored.played {
             driver.runHook(configuration.onPlayed, episode: report.episode)
             try tidier.follow(report.episode)
         }
         return .listening(resume: verdict.resume)
-    }
-
-    /// Broadcasts the listening event, then the event of the changed episode, on which mounts and views act.
-    private func announce(_ episode: EpisodeID, _ listening: StoredListening) {
-        guard let row = try? library.entry(id: episode), let show = try? library.folder(id: row.podcast) else { return }
-        driver.report(
-            .listened(episode, path: show.name + "/" + row.name, listening), .changedEpisode(episode))
     }
 
     func setPlayed(_ file: EpisodeID, _ played: Bool) throws -> Reply {

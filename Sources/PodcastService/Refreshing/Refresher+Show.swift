@@ -143,7 +143,7 @@ extension Refresher {
     @concurrent nonisolated func storeDocument(of found: FeedFetcher.Retrieved, for podcast: ShowID) async {
         guard let document = found.document, let feed = found.feed else { return }
         do {
-            try documents.store(document, feed: feed, redirects: found.chain.hops, of: podcast)
+            try documents.store(document, feed: feed, redirects: found.chain, of: podcast)
         } catch {
             log.warning("the document of show \(podcast) was not stored: \(error)")
         }

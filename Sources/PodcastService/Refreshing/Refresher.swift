@@ -122,21 +122,16 @@ final class Refresher: ServicePart {
         if recordingBackoff.isWaiting(at: uptime) { return startRefreshes() }
         do {
             let due = try library.refreshSubjects(dueAt: now())
-            try postponeSkipped(due)
+            // Refreshes that are being skipped are postponed, so that upkeep does not select them again at once.
+            for show in due {
+                guard let until = context.work.record.skippedUntil(.refresh(show.id), now: now()) else { continue }
+                try library.setNextRefresh(podcast: show.id, until)
+            }
             let turn = Set(
                 context.work.record.turn(of: due.map { WorkItem.refresh($0.id) }, now: now()).map { ShowID($0.id) })
             enqueue(due.filter { turn.contains($0.id) }, isScheduled: true)
         } catch {
             recordingFailed(error)
-        }
-    }
-
-    /// Postpones due refreshes that are being skipped, so that upkeep (the daemon's scheduled work) does not select
-    /// them again at once.
-    private func postponeSkipped(_ due: [RefreshSubject]) throws {
-        for show in due {
-            guard let until = context.work.record.skippedUntil(WorkItem.refresh(show.id), now: now()) else { continue }
-            try library.setNextRefresh(podcast: show.id, until)
         }
     }
 

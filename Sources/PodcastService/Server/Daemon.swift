@@ -7,7 +7,8 @@ internal import Transfers
 
 /// The run of the daemon process, from acquiring its locks to its clean exit.
 package enum Daemon {
-    /// The reason why the daemon could not start: another one serves a folder of this installation.
+    /// The reason, in one line, why the daemon cannot start or use a file, such as that another daemon serves a folder
+    /// of this installation.
     package struct Problem: Error, CustomStringConvertible {
         package var description: String
     }

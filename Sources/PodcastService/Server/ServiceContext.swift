@@ -62,11 +62,29 @@ extension ServicePart {
     var moment: Moment { Moment(wall: configuration.wallClock(), uptime: uptime) }
 
     /// Runs `body`, and logs the error that it throws.
-    func attempt(_ body: () throws -> Void) {
+    ///
+    /// - Returns: Whether there was none.
+    @discardableResult
+    func attempt(_ body: () throws -> Void) -> Bool {
         do {
             try body()
+            return true
         } catch {
             log.error("\(error)")
+            return false
+        }
+    }
+
+    /// Runs `body`, and logs the error that it throws.
+    ///
+    /// - Returns: Whether there was none.
+    @ServiceActor @discardableResult
+    func attemptAsync(_ body: () async throws -> Void) async -> Bool {
+        do {
+            try await body()
+            return true
+        } catch {
+            return attempt { throw error }
         }
     }
 
@@ -120,6 +138,17 @@ func startTask<Value: Sendable>(
 }
 
 extension TransferError {
+    /// The error of an answer with another status than 200.
+    init(status: Int) {
+        let code: Code =
+            switch status {
+            case 401, 403: .refused
+            case 404, 410: .missing
+            case 429, 500...: .failed
+            default: .unusable
+            }
+        self.init(code, "the server answered \(status)")
+    }
     /// The errno of a file system operation that fails with this error.
     var errorNumber: Int32 {
         switch code {

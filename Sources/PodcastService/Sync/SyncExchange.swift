@@ -185,7 +185,16 @@ final class SyncExchange: ServicePart {
             return await running.value
         }
         let task = startTask { [self] in
-            let failure = await exchange()
+            let failure: SyncFailure?
+            do {
+                failure = try await exchangeAndRecord()
+                recordingBackoff.reset()
+            } catch {
+                // The library cannot be read or written: delay the next scheduled exchange.
+                _ = recordingBackoff.failed(at: uptime)
+                log.error("sync: \(error)")
+                failure = SyncFailure(code: .unusable, message: "\(error)")
+            }
             // Reset this state before the task ends: a command that waits for the task starts a new exchange right
             // afterwards.
             running = nil
@@ -196,19 +205,6 @@ final class SyncExchange: ServicePart {
         running = task
         clients = Set([client].compactMap(\.self))
         return await driver.underWay { await task.value }
-    }
-
-    /// Exchanges with the server. If the library cannot be read or written, delays the next scheduled exchange.
-    private func exchange() async -> SyncFailure? {
-        do {
-            let failure = try await exchangeAndRecord()
-            recordingBackoff.reset()
-            return failure
-        } catch {
-            _ = recordingBackoff.failed(at: uptime)
-            log.error("sync: \(error)")
-            return SyncFailure(code: .unusable, message: "\(error)")
-        }
     }
 
     /// Exchanges with the server, and records the outcome with the time of the next exchange.

@@ -28,8 +28,13 @@ extension CoreDriver {
         // With thousands of downloads and files an assessment takes milliseconds, and each of thousands of commands
         // needs one: they take a tenth of the time at most.
         defer { if uptime - start > .microseconds(200) { nextAssessment.earliest = uptime + (uptime - start) * 9 } }
-        do {
-            var snapshot = try snapshot(disk)
+        let isAssessed = attempt {
+            let tasks = core.tasks
+            let open = tasks.downloads.isEmpty ? [] : Set(clients.openEpisodes.map { MediaID($0) })
+            // Used space is the bytes recorded in the library plus those received since.
+            var snapshot = StorageSnapshot(
+                used: try library.cachedBytes() + tasks.downloads.unrecordedBytes, diskTotal: disk.total,
+                diskFree: disk.free, transfers: tasks.storageTransfers(open: open))
             var plan = core.space.plan(for: snapshot)
             var episodes: [String: EpisodeID] = [:]
             if plan.lacksRoom {
@@ -40,10 +45,8 @@ extension CoreDriver {
             if plan.evictions.isEmpty { return adopt(plan) }
             isEvicting = true
             startTask { [self] in await evict(plan, of: episodes) }
-        } catch {
-            log.error("\(error)")
-            adopt(nil)
         }
+        if !isAssessed { adopt(nil) }
     }
 
     private func scheduleAssessment() {
@@ -67,8 +70,7 @@ extension CoreDriver {
     /// - Parameter episodes: the episode of each file, by file name.
     private func evict(_ plan: StoragePlan, of episodes: [String: EpisodeID]) async {
         var open: Set<String> = []
-        var isFailed = false
-        do {
+        let isFailed = await !attemptAsync {
             var rest = plan.evictions[...]
             while !rest.isEmpty {
                 let files = rest.prefix(Self.evictionsPerTurn)
@@ -76,9 +78,6 @@ extension CoreDriver {
                 open.formUnion(try evict(files, of: episodes))
                 await Task.yield()
             }
-        } catch {
-            log.error("\(error)")
-            isFailed = true
         }
         leased.formUnion(open)
         let isOutdated = isPlanOutdated
@@ -109,15 +108,6 @@ extension CoreDriver {
         }
         report(evicted.map { .evicted(MediaID($0)) })
         return open
-    }
-
-    private func snapshot(_ disk: DiskSpace) throws -> StorageSnapshot {
-        let tasks = core.tasks
-        let open = tasks.downloads.isEmpty ? [] : Set(clients.openEpisodes.map { MediaID($0) })
-        // Used space is the bytes recorded in the library plus those received since.
-        return StorageSnapshot(
-            used: try library.cachedBytes() + tasks.unrecordedBytes, diskTotal: disk.total, diskFree: disk.free,
-            transfers: tasks.storageTransfers(open: open))
     }
 
     /// Adds the files in the cache to a snapshot, except those of pinned episodes. An incomplete file whose episode has

@@ -110,12 +110,7 @@ final class CoreDriver: ServicePart {
     /// Handles inputs that report past events. An error is logged; if there are several inputs, each is then handled by
     /// itself.
     func report(_ inputs: [Input]) {
-        do {
-            try handle(inputs)
-        } catch {
-            log.error("\(error)")
-            if inputs.count > 1 { for input in inputs { report(input) } }
-        }
+        if !attempt({ try handle(inputs) }), inputs.count > 1 { for input in inputs { report(input) } }
     }
 
     func report(_ inputs: Input...) { report(inputs) }
@@ -292,15 +287,7 @@ final class CoreDriver: ServicePart {
     /// Starts work in the background, and logs the error that it throws. The daemon does not exit before it has
     /// finished.
     func startWork(_ body: @escaping @ServiceActor () async throws -> Void) {
-        startTask { [self] in
-            await underWay {
-                do {
-                    try await body()
-                } catch {
-                    log.error("\(error)")
-                }
-            }
-        }
+        startTask { [self] in _ = await underWay { await attemptAsync(body) } }
     }
 
     /// Registers a fetch as a task until `finishFetch`.

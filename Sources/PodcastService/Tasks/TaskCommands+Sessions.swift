@@ -70,7 +70,12 @@ extension TaskCommands {
         if row.complete {
             driver.report(.begun(media, by: client.id))
             // The file is already cached: only report its completion.
-            client.send(.event, number: 0, try completion(of: row, session: session.identifier))
+            let folder = try library.folder(id: row.podcast).map { $0.name + "/" } ?? ""
+            var info = TaskInfo(
+                id: 0, path: folder + row.name, episode: row.id, state: .cached, received: row.confirmedSize ?? 0,
+                expected: row.confirmedSize)
+            (info.show, info.generation, info.session) = (row.podcast, row.generation, session.identifier)
+            client.send(.event, number: 0, driver.event(.completed(info)))
             return .done
         }
         try driver.change { batch in
@@ -147,12 +152,4 @@ extension TaskCommands {
         return session
     }
 
-    private func completion(of row: Episode, session: String) throws -> Event {
-        let folder = try library.folder(id: row.podcast).map { $0.name + "/" } ?? ""
-        var info = TaskInfo(
-            id: 0, path: folder + row.name, episode: row.id, state: .cached, received: row.confirmedSize ?? 0,
-            expected: row.confirmedSize)
-        (info.show, info.generation, info.session) = (row.podcast, row.generation, session)
-        return driver.event(.completed(info))
-    }
 }

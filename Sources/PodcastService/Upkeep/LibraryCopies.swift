@@ -162,9 +162,7 @@ package enum SubscriptionsCopy {
     }
 
     /// The reason, in one line, why a copy cannot be read or is not a list of subscriptions.
-    package struct Problem: Error, CustomStringConvertible {
-        package let description: String
-    }
+    package typealias Problem = Daemon.Problem
 
     /// Returns the subscriptions in a copy; empty if there is no file.
     package static func read(_ path: String) throws(Problem) -> [OPML.Subscription] {

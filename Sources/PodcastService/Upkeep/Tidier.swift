@@ -45,7 +45,9 @@ final class Tidier: ServicePart {
                 try batch.handle(.wanted(MediaID(episode), .automatic))
             }
         }
-        if !plan.cancel.isEmpty || !plan.evict.isEmpty { startTask { [self] in await drop(plan, of: podcast) } }
+        if !plan.cancel.isEmpty || !plan.evict.isEmpty {
+            driver.startWork { [self] in try await drop(plan, of: podcast) }
+        }
     }
 
     /// Divides the episodes of a show, and the buried ones that its feed lists, into those that `keep` retains and
@@ -107,23 +109,19 @@ final class Tidier: ServicePart {
 
     /// Cancels or evicts automatic downloads that are no longer selected. Open files and pinned episodes stay, and so
     /// do episodes that a person has requested since the plan was made.
-    private func drop(_ plan: AutoDownload, of podcast: ShowID) async {
+    private func drop(_ plan: AutoDownload, of podcast: ShowID) async throws {
         func automatic(_ episodes: [EpisodeID]) throws -> [Episode] {
             let facts = try RetainedEpisode.all(of: podcast, in: library)
             let chosen = Set(episodes)
             let automatic = facts.filter { chosen.contains($0.id) && $0.isAutomatic && !$0.pinned && !hasLease(on: $0) }
             return try automatic.compactMap { try library.episode(id: $0.id) }
         }
-        do {
-            try await tasks.cancel(try automatic(plan.cancel).map(\.id))
-            let evicted = try automatic(plan.evict)
-            for (episode, problem) in try await tasks.dropBytes(of: evicted) {
-                log.debug("episode \(episode) stays: \(problem)")
-            }
-            driver.report(evicted.map { .changedEpisode($0.id) })
-        } catch {
-            log.error("\(error)")
+        try await tasks.cancel(try automatic(plan.cancel).map(\.id))
+        let evicted = try automatic(plan.evict)
+        for (episode, problem) in try await tasks.dropBytes(of: evicted) {
+            log.debug("episode \(episode) stays: \(problem)")
         }
+        driver.report(evicted.map { .changedEpisode($0.id) })
     }
 
     /// Removes episodes from all listings, and deletes their cache files. A program that has such a file open can

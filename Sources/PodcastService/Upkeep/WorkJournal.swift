@@ -106,8 +106,7 @@ package final class WorkJournal: Sendable {
     /// Parses the markers: one per line between the boot id and a full stop. Bytes after that belong to an earlier,
     /// longer block.
     private static func markers(_ paths: InstallationPaths, bootID: String) -> Set<WorkItem> {
-        let data = FileManager.default.contents(atPath: paths.workMarkers) ?? Data()
-        let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
+        let lines = (SystemFile.contents(paths.workMarkers) ?? "").split(separator: "\n")
         guard let first = lines.first, first == bootID else { return [] }
         return Set(
             lines.dropFirst().prefix { $0 != "." }.compactMap { line in

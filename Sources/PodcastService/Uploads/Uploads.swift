@@ -283,9 +283,7 @@ struct UploadSnapshots: Sendable {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         // 4 KiB, because an SVG may have a comment before its first element.
-        var bytes = [UInt8](repeating: 0, count: 4_096)
-        let count = pread(descriptor, &bytes, bytes.count, 0)
-        return count > 0 && AssetContent.isPicture(Array(bytes[..<count]))
+        return readAll(descriptor, limit: 4_096).map(AssetContent.isPicture) ?? false
     }
 
     func remove(_ name: String) {

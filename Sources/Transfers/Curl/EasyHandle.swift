@@ -281,7 +281,7 @@ final class EasyHandle {
 /// They are sent with the first request, as Basic (RFC 7617), because asking the server for its authentication schemes
 /// would cost each new request a round trip. libcurl does not send them after a redirect to another host, port or
 /// scheme (CURLOPT_UNRESTRICTED_AUTH(3), off by default).
-package struct Credentials: Sendable, Equatable, CustomStringConvertible {
+package struct Credentials: Sendable, Codable, Equatable, CustomStringConvertible {
     package let user: String
     package let password: String
     /// `WebAddress.origin`.

@@ -43,10 +43,17 @@ struct AdoptCommand: PodfsCommand {
     func perform() async throws {
         let installation = try Installation()
         let archive = try installation.configuration().archiveFolder.map(MountPoint.absolute)
-        if archive == nil, !dryRun { throw Self.withoutArchive(installation) }
+        if archive == nil, !dryRun {
+            throw CommandError(
+                .failed,
+                """
+                there is no archive folder for the files: write [archive] and folder = "/srv/podcasts" into \
+                \(installation.paths.configFile), or list what would be adopted with --dry-run
+                """)
+        }
         let library = try installation.existingLibrary()
         let only = try show.map { try PathResolver(library: library).show($0, matching: .part).id }
-        let records = try database.map(Self.records) ?? []
+        let records = try database.map(ForeignDatabase.records(at:)) ?? []
         let root = MountPoint.absolute(folder)
         if MountEntry.containing(root)?.isPodfs ?? false {
             throw CommandError(.failed, "\(folder) is in a mount of podfs, whose files need not be adopted")
@@ -135,23 +142,6 @@ struct AdoptCommand: PodfsCommand {
         return marks
     }
 
-    private static func withoutArchive(_ installation: Installation) -> CommandError {
-        CommandError(
-            .failed,
-            """
-            there is no archive folder for the files: write [archive] and folder = "/srv/podcasts" into \
-            \(installation.paths.configFile), or list what would be adopted with --dry-run
-            """)
-    }
-
-    private static func records(_ path: String) throws -> [ForeignRecord] {
-        do {
-            return try ForeignDatabase.records(at: path)
-        } catch let failure as ForeignDatabase.Failure {
-            throw CommandError(.failed, failure.description)
-        }
-    }
-
     /// The UTC offset of this machine in seconds.
     private static var localOffset: Int {
         var now = time(nil)
@@ -179,13 +169,7 @@ private struct AdoptionOutput {
     let isDryRun: Bool
     /// The number of files by result.
     var counts: [String: Int] = [:]
-    private var array = JSONArrayOutput()
-
-    init(isJSON: Bool, isQuiet: Bool, isDryRun: Bool) {
-        self.isJSON = isJSON
-        self.isQuiet = isQuiet
-        self.isDryRun = isDryRun
-    }
+    var array = JSONArrayOutput()
 
     /// Prints and counts the decision about a file.
     ///

@@ -59,24 +59,9 @@ enum NameCompletion {
 
     /// Removes the shell's quoting from the typed word.
     static func unquoted(_ word: String) -> String {
-        var result = ""
-        var quote: Character?
-        var isEscaped = false
-        for character in word {
-            if isEscaped {
-                result.append(character)
-                isEscaped = false
-            } else if character == "\\", quote != "'" {
-                isEscaped = true
-            } else if character == quote {
-                quote = nil
-            } else if quote == nil, character == "'" || character == "\"" {
-                quote = character
-            } else {
-                result.append(character)
-            }
+        word.replacing(/(?s)'([^']*)'?|"((?:\\.|[^"\\])*)\\?"?|\\(.?)/) { match in
+            String(match.2 ?? "").replacing(/(?s)\\(.)/) { $0.1 } + (match.1 ?? match.3 ?? "")
         }
-        return result
     }
 
     /// Quotes names, which come from feeds, for the shell that requests the completion.
@@ -100,11 +85,9 @@ enum NameCompletion {
     }
 
     static func quotedForBash(_ name: String) -> String {
-        var result = ""
-        for scalar in name.unicodeScalars {
-            if scalar.isASCII, !scalar.properties.isAlphabetic, scalar.properties.numericType == nil { result += "\\" }
-            result.unicodeScalars.append(scalar)
-        }
-        return result
+        name.unicodeScalars.map { scalar in
+            let isPlain = !scalar.isASCII || scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+            return isPlain ? "\(scalar)" : "\\\(scalar)"
+        }.joined()
     }
 }

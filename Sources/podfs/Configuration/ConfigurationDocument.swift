@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import PodcastLibrary
 import PodcastService
 import SystemPackage
 import TOMLKit
@@ -111,11 +112,6 @@ struct ConfigurationError: Error, Equatable, CustomStringConvertible {
     var description: String { line.map { "\(path):\($0): \(message)" } ?? "\(path): \(message)" }
 }
 
-/// An error thrown for an invalid value.
-struct ConfigurationValueError: Error, CustomStringConvertible {
-    let description: String
-}
-
 /// A TOML value of the configuration file, and its conversions.
 enum ConfigurationValue: Sendable, Equatable {
     case string(String)
@@ -127,8 +123,8 @@ enum ConfigurationValue: Sendable, Equatable {
     case other(String)
 
     /// Returns the error that names the expected and the found value.
-    func unexpected(_ expected: String) -> ConfigurationValueError {
-        ConfigurationValueError(description: "expected \(expected), found \(shown)")
+    func unexpected(_ expected: String) -> SettingError {
+        SettingError(message: "expected \(expected), found \(shown)")
     }
 
     private var shown: String {
@@ -221,7 +217,7 @@ enum ConfigurationValue: Sendable, Equatable {
     func certificateFile() throws -> String {
         let path = try path()
         if let defect = Authorities.defect(of: path) {
-            throw ConfigurationValueError(description: "\(path): \(defect)")
+            throw SettingError(message: "\(path): \(defect)")
         }
         return path
     }

@@ -204,11 +204,7 @@ final class DemoHome: Sendable {
         }
         var left: [String] = []
         if createdFolder, rmdir(folder) != 0, errno != ENOENT { left.append(folder) }
-        do {
-            try FileManager.default.removeItem(atPath: root)
-        } catch {
-            left.append(root)
-        }
+        if (try? FileManager.default.removeItem(atPath: root)) == nil { left.append(root) }
         return left
     }
 

@@ -149,16 +149,12 @@ extension Doctor {
             return .problem("socket", "\(error)", remedy: "check XDG_RUNTIME_DIR")
         }
         defer { connection.close() }
-        if let welcome = try? installation.launcher.greet(connection, as: .command) {
-            return finding(for: welcome, paths)
+        guard let welcome = try? installation.launcher.greet(connection, as: .command) else {
+            let pid = SystemFile.contents(paths.pidFile)?.trimmingCharacters(in: .whitespacesAndNewlines)
+            return .problem(
+                "daemon", "\(pid.map { "process \($0)" } ?? "it") does not answer at \(paths.socket)",
+                remedy: "kill it (kill -9 \(pid ?? "PID")); no data is lost, and the next command starts a new one")
         }
-        let pid = SystemFile.contents(paths.pidFile)?.trimmingCharacters(in: .whitespacesAndNewlines)
-        return .problem(
-            "daemon", "\(pid.map { "process \($0)" } ?? "it") does not answer at \(paths.socket)",
-            remedy: "kill it (kill -9 \(pid ?? "PID")); no data is lost, and the next command starts a new one")
-    }
-
-    private func finding(for welcome: Welcome, _ paths: InstallationPaths) -> Finding {
         let name = "process \(welcome.pid), version \(welcome.version)"
         if welcome.library != paths.library || welcome.cache != paths.cache {
             return .problem(

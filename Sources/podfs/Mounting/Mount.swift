@@ -19,10 +19,12 @@ final class Mount: Sendable {
         _ installation: Installation, _ configuration: Configuration, at path: String, options: MountOptions
     ) throws {
         let library = try installation.library() ?? installation.libraryOfDaemon()
+        // The files belong to the mounting user unless the options set another owner.
+        let uid = try options.uid.map { try Account(user: $0).uid } ?? getuid()
+        let gid = try options.gid.map { try Account.group($0) } ?? getgid()
         var filesystemOptions = PodcastFilesystem.Options(
-            owner: try Self.owner(options), cache: FilePath(installation.paths.cache),
-            cacheLimit: configuration.storage.capacity, feeds: FilePath(installation.paths.feeds),
-            assets: FilePath(installation.paths.assets),
+            owner: (uid, gid), cache: FilePath(installation.paths.cache), cacheLimit: configuration.storage.capacity,
+            feeds: FilePath(installation.paths.feeds), assets: FilePath(installation.paths.assets),
             indexers: Set(configuration.indexers), mounter: getuid())
         filesystemOptions.findIndex = FilePath(installation.paths.findIndex)
         filesystemOptions.probes =
@@ -48,14 +50,6 @@ final class Mount: Sendable {
                     resumes: configuration.resumes))
         }
         try session.mount(at: path)
-    }
-
-    /// Returns the owner of the files: the mounting user unless the options set another.
-    private static func owner(_ options: MountOptions) throws -> (uid: UInt32, gid: UInt32) {
-        (
-            try options.uid.map { try Account(user: $0).uid } ?? getuid(),
-            try options.gid.map { try Account.group($0) } ?? getgid()
-        )
     }
 
     /// Serves requests until this or another process unmounts the folder. On SIGTERM, SIGINT or SIGHUP, this process

@@ -185,22 +185,11 @@ struct Service {
     /// Returns an argument of `Exec`: quoted, then escaped as a string value, because a desktop removes the escaping
     /// before the quoting (Desktop Entry Specification, "The Exec key").
     static func execArgument(_ text: String) -> String {
-        var quoted = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "`", "$", "\\": quoted += "\\\\"
-            // A single `%` starts a field code.
-            case "%": quoted += "%"
-            default: break
-            }
-            switch scalar {
-            case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            case "\t": quoted += "\\t"
-            case "\r": quoted += "\\r"
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return "\"\(quoted)\""
+        "\"\(text.unicodeScalars.map { escapes[$0] ?? "\($0)" }.joined())\""
     }
+
+    /// A single `%` would start a field code.
+    private static let escapes: [Unicode.Scalar: String] = [
+        "\"": #"\\""#, "`": #"\\`"#, "$": #"\\$"#, "\\": #"\\\\"#, "%": "%%", "\n": #"\n"#, "\t": #"\t"#, "\r": #"\r"#,
+    ]
 }

@@ -33,14 +33,9 @@ struct Units: Sendable {
             [("the program's path", executable), ("the socket's path", paths.socket)]
             + environment.filter { $0.key == "HOME" || $0.key.hasPrefix("XDG_") }.sorted { $0.key < $1.key }
             .map { ($0.key, $0.value) }
-        return values.first { _, value in Self.hasControlCharacter(value) }.map { name, _ in
+        return values.first { $1.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F } }.map { name, _ in
             "\(name) contains a control character, which systemd units do not support"
         }
-    }
-
-    /// Returns whether a text, which would be written unchanged into a unit file, contains a control character.
-    static func hasControlCharacter(_ text: String) -> Bool {
-        text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
     }
 
     /// Returns the name of the template's instance that mounts a folder.

@@ -160,7 +160,7 @@ enum TextWidth {
     }
 
     private static func columns(_ scalar: Unicode.Scalar) -> Int {
-        if scalar.value < 0x300 { return scalar.value == 0xAD || !isVisible(scalar) ? 0 : 1 }
+        if (0x20..<0x7F).contains(scalar.value) { return 1 }
         // Hangul vowels and final consonants combine with the letters before them.
         if (0x1160...0x11FF).contains(scalar.value) || (0xD7B0...0xD7FF).contains(scalar.value) { return 0 }
         switch scalar.properties.generalCategory {
@@ -169,10 +169,6 @@ enum TextWidth {
         }
         if scalar.properties.isEmojiPresentation { return 2 }
         return wide.contains { $0.contains(scalar.value) } ? 2 : 1
-    }
-
-    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
-        !(scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value))
     }
 
     /// The code points with East_Asian_Width W or F in the Unicode Character Database, without emoji. Unassigned code

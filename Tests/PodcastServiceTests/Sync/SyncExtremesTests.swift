@@ -131,7 +131,7 @@ import Transfers
         }
         for number in ExtremeNumbers.integers {
             let episode = EpisodeID(number) == id ? 0 : EpisodeID(number)
-            client.connection.post(.open, OpenRequest(episode: episode, kind: .player).payload)
+            client.connection.post(.open, ReadRequest(episode: episode).payload)
             for kind: Frame.Kind in [.opened, .close] { client.connection.post(kind, WireJSON.encode(episode)) }
             for (from, to) in [(number, number), (0, number), (number, Int64.max)] {
                 // The payload of a `ReadRequest`, encoded here because a Swift `Range` cannot be invalid.

@@ -168,7 +168,7 @@ extension PodcastFilesystem {
         switch original {
         case .open(let file, _): findAudio(PendingOriginal(file, self), for: number, waiting)
         case .requestOpen(_, let kind):
-            sendPart(.open, OpenRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
+            sendPart(.open, ReadRequest(episode: number.episode, kind: kind).payload, for: waiting) { [self] result in
                 waiting.answerError {
                     let grant = try result.grant()
                     let medium = NodeNumber(kind: .episode, generation: grant.generation, row: number.row)

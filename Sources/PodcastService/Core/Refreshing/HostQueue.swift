@@ -138,8 +138,7 @@ struct HostQueue: Sendable {
 
     /// Returns the end of a host's pause; `nil` if it is not paused.
     func blockedUntil(host: String, now: Instant) -> Instant? {
-        guard let until = hosts[host]?.blockedUntil, until > now else { return nil }
-        return until
+        hosts[host].flatMap { $0.isPaused(at: now) ? $0.blockedUntil : nil }
     }
 
     /// Returns when `start` has to be called again: at the earliest end of a pause of a host with waiting feeds.

@@ -93,14 +93,11 @@ struct ReleaseRhythm: Sendable, Equatable {
 
     /// Returns the distance in seconds between two positions in the week, from −3.5 to 3.5 days.
     private static func offset(_ place: Int64, from center: Int64) -> Int64 {
-        let distance = place - center
-        if distance >= week / 2 { return distance - week }
-        return distance < -week / 2 ? distance + week : distance
+        modulo(place - center + week / 2, week) - week / 2
     }
 
     private static func modulo(_ value: Int64, _ divisor: Int64) -> Int64 {
-        let rest = value % divisor
-        return rest < 0 ? rest + divisor : rest
+        (value % divisor + divisor) % divisor
     }
 
     /// Returns when the feed should be checked next.

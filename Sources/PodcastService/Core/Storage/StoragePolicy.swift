@@ -162,7 +162,6 @@ package struct StorageLimits: Sendable, Equatable {
     /// GiB has space for podcasts and a disk of 4 TiB does not lose 200 GiB. ext4 reserves a twentieth for root, too
     /// (mke2fs(8), -m).
     package func floor(total: Int64) -> Int64 {
-        if let keepFree { return max(0, keepFree) }
-        return max(0, min(1 << 30, total / 20))
+        max(0, keepFree ?? min(1 << 30, total / 20))
     }
 }

@@ -31,9 +31,6 @@ struct TaskRegistry: Sendable {
             || others.values.contains { $0.state != .suspended && $0.state != .failed }
     }
 
-    /// Whether an automatic download that nobody has requested is running or queued.
-    var hasDiscretionary: Bool { downloads.discretionary > 0 }
-
     /// Returns whether no upload is running or queued, and every running or queued download waits for space.
     func isAtRest(waiting: [MediaID: StorageShortage]) -> Bool {
         !(downloads.underWay > 0 && downloads.values.contains { $0.isUnderWay && waiting[$0.media] == nil })
@@ -63,9 +60,6 @@ struct TaskRegistry: Sendable {
                 isRetrying: snapshot.isRetrying)
         }
     }
-
-    /// The number of bytes in the cache that are not recorded in the library yet.
-    var unrecordedBytes: Int64 { downloads.unrecordedBytes }
 
     // MARK: Sequence numbers
 

@@ -45,10 +45,9 @@ struct UnmountCommand: PodfsCommand {
         switch mounted.answer() {
         case .process(let id): process = mounted.process(id)
         case .refused: process = nil
-        case .dead:
-            // No program can use the mount any more.
-            return try Unmount.perform(path, detach: true)
-        case .timeout where force:
+        // No program can use a dead mount any more.
+        case .dead,
+            .timeout where force:
             return try Unmount.perform(path, detach: true)
         case .timeout:
             throw CommandError(

@@ -51,19 +51,11 @@ struct ListCommand: PodfsCommand {
             let podcasts = try library?.podcasts() ?? []
             var notices: [ShowID: TroubleNotice] = [:]
             for podcast in podcasts { notices[podcast.id] = try library.flatMap { try .init(of: podcast, in: $0) } }
-            listShows(podcasts, tags: tags, notices)
-        }
-    }
-
-    private func listShows(
-        _ podcasts: [Podcast], tags: [ShowID: [String]], _ notices: [ShowID: TroubleNotice]
-    ) {
-        if json {
-            Terminal.print(
-                OrderedJSON.array(podcasts.map { Self.json($0, tags: tags[$0.id] ?? [], notices[$0.id]) }))
-        } else if podcasts.isEmpty {
-            Terminal.print("no subscriptions yet: podfs subscribe URL")
-        } else {
+            if json {
+                let shows = podcasts.map { Self.json($0, tags: tags[$0.id] ?? [], notices[$0.id]) }
+                return Terminal.print(OrderedJSON.array(shows))
+            }
+            if podcasts.isEmpty { Terminal.print("no subscriptions yet: podfs subscribe URL") }
             for podcast in podcasts {
                 Terminal.print(Self.line(podcast))
                 if let notice = notices[podcast.id] { Terminal.print("    " + PlainText.oneLine(notice.text)) }
@@ -85,7 +77,8 @@ struct ListCommand: PodfsCommand {
             let reasons = try AutoDownload.reasons(
                 of: show.id, in: library, count: configuration.autoDownload, rules: configuration.autoDownloadRules,
                 keep: configuration.keep, now: Int64(time(nil)))
-            for episode in try library.episodes(of: show.id) where isWanted(episode) {
+            for episode in try library.episodes(of: show.id)
+            where !(unplayed && episode.played) && (!downloaded || episode.complete) {
                 let progress = EpisodeProgress(episode, live[episode.id])
                 if json {
                     let url = podcast?.visible(episode.url) ?? WebAddress.redacted(episode.url)
@@ -97,10 +90,6 @@ struct ListCommand: PodfsCommand {
             }
         }
         if json { array.end() }
-    }
-
-    private func isWanted(_ episode: Episode) -> Bool {
-        !(unplayed && episode.played) && !(downloaded && !episode.complete)
     }
 
     /// Returns the daemon's tasks by episode; empty if no daemon runs.

@@ -46,7 +46,12 @@ struct SearchCommand: PodfsCommand {
         let (shows, problems) = try await installation.perform(.search(term: term, limit: Self.results), \.found)
         for problem in problems { Terminal.error("warning: \(problem)") }
         if let subscribe {
-            try await self.subscribe(to: subscribe, of: shows, term: term, installation)
+            guard subscribe <= shows.count else {
+                let found = shows.isEmpty ? "nothing" : ReportText.count(shows.count, "show")
+                throw CommandError(.usage, "there is no result \(subscribe): the search for '\(term)' found \(found)")
+            }
+            let command = Command.subscribe(url: shows[subscribe - 1].url, name: nil)
+            report.print(SubscribeCommand.line(try await installation.perform(command, \.subscribed)))
         } else if json {
             Terminal.print(OrderedJSON.array(shows.enumerated().map { Self.json($1, number: $0 + 1) }))
         } else if shows.isEmpty {
@@ -67,18 +72,6 @@ struct SearchCommand: PodfsCommand {
             address.contains("://")
         else { return nil }
         return address
-    }
-
-    private func subscribe(
-        to number: Int, of shows: [FoundShow], term: String, _ installation: Installation
-    ) async throws {
-        guard number <= shows.count else {
-            let found = shows.isEmpty ? "nothing" : ReportText.count(shows.count, "show")
-            throw CommandError(.usage, "there is no result \(number): the search for '\(term)' found \(found)")
-        }
-        let url = shows[number - 1].url
-        report.print(
-            SubscribeCommand.line(try await installation.perform(.subscribe(url: url, name: nil), \.subscribed)))
     }
 
     /// Returns the title, author and number of episodes, and the folder if the show is subscribed. The line is

@@ -56,7 +56,13 @@ struct SetCommand: PodfsCommand {
                 let command = Command.set(podcast: id, assignments: settings, confirmed: yes)
                 let change = try await installation.perform(command, \.settings).kept
                 report.print("\(try library.folder(id: id)?.name ?? path): \(Self.changes(settings))")
-                if let change { printChange(change) }
+                if let change, change.removed > 0 {
+                    let freed = ByteText.size(change.bytes)
+                    report.print("removed \(change.removed) of \(change.total) episodes, \(freed) freed")
+                }
+                if let returned = change?.returned, returned > 0 {
+                    report.print("\(ReportText.are(returned, "episode")) back")
+                }
                 if settings.contains("archive=true") {
                     if try installation.configuration().archiveFolder == nil {
                         report.print("nothing is archived before archive.folder is set; see podfs-archive(7)")
@@ -89,15 +95,6 @@ struct SetCommand: PodfsCommand {
         assignments.map { $0.hasSuffix("=") ? "\($0.dropLast()) as in the configuration" : $0 }.joined(separator: ", ")
     }
 
-    private func printChange(_ change: KeepChange) {
-        if change.removed > 0 {
-            report.print(
-                "removed \(change.removed) of \(change.total) episodes, \(ByteText.size(change.bytes)) freed")
-        }
-        if change.returned > 0 {
-            report.print("\(ReportText.are(change.returned, "episode")) back")
-        }
-    }
 }
 
 /// An assignment for all episodes of a show: `played=all`, `pinned=none`.
