@@ -79,10 +79,7 @@ package struct MountOptions: Sendable, Equatable {
         let (name, value) = (String(parts[0]), parts.count > 1 ? Self.unescaped(parts[1]) : nil)
         if let advice = Self.advice[name] { throw Refusal(option: name, advice: advice) }
         if Self.isForMountAlone(name) { return }
-        if let undone = Self.defaults[name] {
-            kernel.removeAll { $0 == undone }
-            return
-        }
+        if let undone = Self.defaults[name] { return kernel.removeAll { $0 == undone } }
         switch (name, value) {
         case ("allow_other", nil): allowOther = true
         case ("no_passthrough", nil): passthrough = false

@@ -10,15 +10,6 @@ import SystemPackage
 enum OperationTable {
     static func make() -> fuse_lowlevel_ops {
         var table = fuse_lowlevel_ops()
-        addNodes(&table)
-        addFiles(&table)
-        addFolders(&table)
-        addExtendedAttributes(&table)
-        addRejections(&table)
-        return table
-    }
-
-    private static func addNodes(_ table: inout fuse_lowlevel_ops) {
         // `table.destroy` is not set. The kernel sends FUSE_DESTROY for block devices only, and otherwise libfuse calls
         // the callback when the session is freed, possibly much later.
         table.`init` = { userData, info in
@@ -58,9 +49,7 @@ enum OperationTable {
         table.statfs = { request, node in
             serve(request) { $0.statfs($1, node: NodeID(rawValue: node)) }
         }
-    }
 
-    private static func addFiles(_ table: inout fuse_lowlevel_ops) {
         table.open = { request, node, info in
             guard let flags = info?.pointee.flags else { return }
             serve(request) { operations, request in
@@ -80,9 +69,7 @@ enum OperationTable {
             guard let info else { return }
             serve(request) { $0.release($1, node: NodeID(rawValue: node), handle: handle(info)) }
         }
-    }
 
-    private static func addFolders(_ table: inout fuse_lowlevel_ops) {
         table.opendir = { request, node, _ in
             serve(request) { $0.opendir($1, node: NodeID(rawValue: node)) }
         }
@@ -92,9 +79,7 @@ enum OperationTable {
             guard let info else { return }
             serve(request) { $0.releasedir($1, node: NodeID(rawValue: node), handle: handle(info)) }
         }
-    }
 
-    private static func addExtendedAttributes(_ table: inout fuse_lowlevel_ops) {
         table.getxattr = { request, node, name, capacity in
             serve(request) { operations, request in
                 guard let name = text(name) else { return request.reply(error: .noData) }
@@ -112,11 +97,9 @@ enum OperationTable {
         table.listxattr = { request, node, capacity in
             serve(request) { $0.listxattr($1, node: NodeID(rawValue: node), capacity: capacity) }
         }
-    }
 
-    /// Adds handlers for requests that would change the filesystem. Without them libfuse would reply ENOSYS, "function
-    /// not implemented".
-    private static func addRejections(_ table: inout fuse_lowlevel_ops) {
+        // Requests that would change the filesystem. Without these handlers libfuse would reply ENOSYS, "function not
+        // implemented".
         table.setattr = { request, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
         table.mknod = { request, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
         table.mkdir = { request, _, _, _ in _ = fuse_reply_err(request, EROFS) }
@@ -130,6 +113,7 @@ enum OperationTable {
         table.fallocate = { request, _, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
         table.removexattr = { request, _, _ in _ = fuse_reply_err(request, EROFS) }
         table.copy_file_range = { request, _, _, _, _, _, _, _, _ in _ = fuse_reply_err(request, EROFS) }
+        return table
     }
 }
 
