@@ -42,12 +42,7 @@ package enum OrderedJSON: Sendable, JSONWritable {
         case .double(let value): text += (value.isFinite ? String(value) : "null").utf8
         case .string(let value): Self.write(value, to: &text)
         case .array(let values): Self.writeList(values, "[", "]", to: &text, level) { $0.write(to: &$1, level: $2) }
-        case .object(let members):
-            Self.writeList(members, "{", "}", to: &text, level) { member, text, level in
-                Self.write(member.0, to: &text)
-                text += (level == nil ? ":" : ": ").utf8
-                member.1.write(to: &text, level: level)
-            }
+        case .object(let members): Self.write(members.map { (key: $0, value: $1) }, to: &text, level: level)
         }
     }
 
@@ -75,9 +70,8 @@ package enum OrderedJSON: Sendable, JSONWritable {
         _ members: some Collection<JSONMembers.Element>, to text: inout [UInt8], level: Int?
     ) {
         writeList(members, "{", "}", to: &text, level) { member, text, level in
-            text.append(UInt8(ascii: "\""))
-            text += member.key.utf8
-            text += "\": ".utf8
+            write(member.key, to: &text)
+            text += (level == nil ? ":" : ": ").utf8
             (member.value ?? OrderedJSON.null).write(to: &text, level: level)
         }
     }
@@ -123,7 +117,7 @@ protocol JSONWritable {
     func write(to text: inout [UInt8], level: Int?)
 }
 
-/// The members of an object, in their order; `null` for an absent value. The names are not escaped.
+/// The members of an object, in their order; `null` for an absent value.
 typealias JSONMembers = KeyValuePairs<String, (any JSONWritable)?>
 
 /// A model type that is written as a JSON object: every stored property is a member, `null` if absent.
@@ -137,29 +131,21 @@ extension JSONObject {
     }
 }
 
-extension String: JSONWritable {
-    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.write(self, to: &text) }
+/// A value that is neither an object nor an array.
+protocol JSONScalar: JSONWritable {
+    var json: OrderedJSON { get }
 }
 
-extension Bool: JSONWritable {
-    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.bool(self).write(to: &text, level: level) }
+extension JSONScalar {
+    func write(to text: inout [UInt8], level: Int?) { json.write(to: &text, level: level) }
 }
 
-extension Int: JSONWritable {
-    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.int(Int64(self)).write(to: &text, level: level) }
-}
-
-extension Int64: JSONWritable {
-    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.int(self).write(to: &text, level: level) }
-}
-
-extension Double: JSONWritable {
-    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.double(self).write(to: &text, level: level) }
-}
-
-extension PublicationDate: JSONWritable {
-    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.write(iso8601, to: &text) }
-}
+extension String: JSONScalar { var json: OrderedJSON { .string(self) } }
+extension Bool: JSONScalar { var json: OrderedJSON { .bool(self) } }
+extension Int: JSONScalar { var json: OrderedJSON { .int(Int64(self)) } }
+extension Int64: JSONScalar { var json: OrderedJSON { .int(self) } }
+extension Double: JSONScalar { var json: OrderedJSON { .double(self) } }
+extension PublicationDate: JSONScalar { var json: OrderedJSON { .string(iso8601) } }
 
 extension Array: JSONWritable where Element: JSONWritable {
     func write(to text: inout [UInt8], level: Int?) {

@@ -47,7 +47,8 @@ struct ByteBuffer: ~Copyable {
         memory = .allocate(capacity: capacity)
     }
 
-    private mutating func reserve(_ more: Int) {
+    /// Reserves memory for `more` bytes, so that appending them does not move the contents.
+    mutating func reserve(_ more: Int) {
         guard end + more > memory.count, let old = memory.baseAddress else { return }
         let count = count
         if count + more > memory.count {

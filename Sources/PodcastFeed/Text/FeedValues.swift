@@ -82,10 +82,8 @@ enum FeedValues {
 
     /// Returns the text without white space around it; `nil` if nothing is left.
     static func string(_ text: some BidirectionalCollection<UInt8>) -> String? {
-        guard let first = text.firstIndex(where: { !$0.isXMLSpace }),
-            let last = text.lastIndex(where: { !$0.isXMLSpace })
-        else { return nil }
-        return String(decoding: text[first...last], as: UTF8.self)
+        let trimmed = text.trimmed
+        return trimmed.isEmpty ? nil : String(decoding: trimmed, as: UTF8.self)
     }
 
     /// Returns plain text as HTML, also for attributes in double quotes. Line ends stay.

@@ -18,22 +18,19 @@ package enum URLReference {
         return parts.resolving(clean)
     }
 
-    /// Returns the extension of the URL's file in lower case, without its dot; empty if there is none.
-    static func pathExtension(of url: String) -> String {
-        var url = url
-        return url.withUTF8 { bytes in
-            var start = 0
-            if let scheme = bytes.firstRange(of: "://".utf8) { start = scheme.upperBound }
-            let end =
-                bytes[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
-            var index = end - 1
-            while index >= start, bytes[index] != UInt8(ascii: "."), bytes[index] != UInt8(ascii: "/") { index -= 1 }
-            // A dot in the host does not start a file's extension.
-            guard index >= start, bytes[index] == UInt8(ascii: "."), end - index <= 12,
-                start == 0 || bytes[start..<index].contains(UInt8(ascii: "/"))
-            else { return "" }
-            return String(decoding: bytes[(index + 1)..<end], as: UTF8.self).lowercased()
+    /// Returns the extension of the last component of a URL's path in lower case, without its dot; empty if there is
+    /// none. A file whose name begins with its only dot has none.
+    package static func pathExtension(of url: String) -> String {
+        let slash = UInt8(ascii: "/")
+        var path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        if let colon = path.firstIndex(of: UInt8(ascii: ":")), path[colon...].starts(with: "://".utf8) {
+            path = path[colon...].dropFirst(3)
+            // A host is not a file name: `https://example.com` has no extension.
+            path = path[(path.firstIndex(of: slash) ?? path.endIndex)...]
         }
+        if let last = path.lastIndex(of: slash) { path = path[last...].dropFirst() }
+        guard let dot = path.lastIndex(of: UInt8(ascii: ".")), dot > path.startIndex else { return "" }
+        return Substring(path[dot...].dropFirst()).lowercased()
     }
 
     /// Returns the scheme, `http` for `http://…`: a letter, then letters, digits, `+`, `-` and `.` up to a colon.

@@ -7,21 +7,15 @@ struct TagReader: ~Copyable {
     /// The diagnostics of the last tag.
     private(set) var mistakes: [String] = []
     /// The attributes of the last tag, in manually allocated memory to which ``list`` points.
-    private var attributes: UnsafeMutableBufferPointer<FeedAttributes.Attribute>
+    private let attributes = UnsafeMutableBufferPointer<FeedAttributes.Attribute>.allocate(capacity: attributeLimit)
     private var count = 0
-    /// The memory of decoded values that differ from the document's bytes.
-    private var decoded: UnsafeMutableBufferPointer<UInt8>
-    private var decodedCount = 0
+    /// The decoded values that differ from the document's bytes.
+    private var decoded = ByteBuffer(capacity: decodedCapacity)
+    private static let decodedCapacity = 4096
+    /// Maximum number of attributes per tag; the rest is ignored. No real tag has as many.
+    private static let attributeLimit = 256
 
-    init() {
-        attributes = .allocate(capacity: 64)
-        decoded = .allocate(capacity: 4096)
-    }
-
-    deinit {
-        attributes.deallocate()
-        decoded.deallocate()
-    }
+    deinit { attributes.deallocate() }
 
     /// Returns whether a byte may start a name: letters, `_`, `:` and all beyond ASCII (XML 1.0, section 2.3,
     /// simplified).
@@ -43,20 +37,21 @@ struct TagReader: ~Copyable {
     /// 3.3.3).
     mutating func decodeValues() {
         guard let first = attributes[..<count].firstIndex(where: { Self.needsDecoding($0.value) }) else { return }
-        reserve(attributes[first..<count].reduce(0) { $0 + 2 * $1.value.count })
+        // Twice the size of the values, since decoding at most doubles a reference. So the memory does not move again.
+        decoded.reserve(attributes[first..<count].reduce(0) { $0 + 2 * $1.value.count })
         for index in first..<count where Self.needsDecoding(attributes[index].value) {
             let value = attributes[index].value
-            let start = decodedCount
+            let start = decoded.count
             var position = 0
             while position < value.count {
                 if value[position] == UInt8(ascii: "&") {
                     position += decodeReference(FeedBytes(rebasing: value[position...]))
                 } else {
-                    write(value[position].isXMLSpace ? 0x20 : value[position])
+                    decoded.append(value[position].isXMLSpace ? 0x20 : value[position])
                     position += 1
                 }
             }
-            attributes[index].value = FeedBytes(rebasing: UnsafeBufferPointer(decoded)[start..<decodedCount])
+            attributes[index].value = FeedBytes(rebasing: decoded.contents[start...])
         }
     }
 
@@ -72,25 +67,11 @@ struct TagReader: ~Copyable {
         let source = FeedBytes(rebasing: rest[..<reference.length])
         if let message = reference.diagnostic(source) { diagnose(message) }
         if reference.isText {
-            for byte in source { write(byte) }
+            decoded.append(source)
         } else {
-            reference.withUTF8 { bytes in
-                for byte in bytes { write(byte) }
-            }
+            reference.withUTF8 { decoded.append($0) }
         }
         return reference.length
-    }
-
-    private mutating func write(_ byte: UInt8) {
-        decoded[decodedCount] = byte
-        decodedCount += 1
-    }
-
-    /// Reserves memory for `count` bytes: twice the size of the values, since decoding at most doubles a reference.
-    private mutating func reserve(_ count: Int) {
-        guard count > decoded.count else { return }
-        decoded.deallocate()
-        decoded = .allocate(capacity: count)
     }
 
     /// Parses a start tag. A `<` ends it, except in a quoted value.
@@ -102,7 +83,7 @@ struct TagReader: ~Copyable {
     /// - Returns: The position after the tag; `nil` if the tag is incomplete.
     mutating func read(from start: BytePosition, to end: BytePosition, isFinal: Bool) -> BytePosition? {
         count = 0
-        decodedCount = 0
+        decoded.removeAll(keeping: Self.decodedCapacity)
         mistakes.removeAll(keepingCapacity: true)
         isEmptyElement = false
         var position = start + 1
@@ -203,12 +184,7 @@ struct TagReader: ~Copyable {
     }
 
     private mutating func add(_ name: FeedBytes, _ value: FeedBytes) {
-        if count == attributes.count {
-            let larger = UnsafeMutableBufferPointer<FeedAttributes.Attribute>.allocate(capacity: 2 * count)
-            _ = larger.initialize(fromContentsOf: attributes[..<count])
-            attributes.deallocate()
-            attributes = larger
-        }
+        guard count < attributes.count else { return }
         attributes.initializeElement(at: count, to: FeedAttributes.Attribute(name: name, value: value))
         count += 1
     }

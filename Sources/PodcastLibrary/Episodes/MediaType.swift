@@ -1,4 +1,5 @@
 internal import Platform
+internal import PodcastFeed
 
 /// The type of an enclosure, derived from its MIME type and the path of its URL, without a request.
 package struct MediaType: Sendable, Equatable {
@@ -102,17 +103,7 @@ package struct MediaType: Sendable, Equatable {
 
     /// Returns the extension of the last component of a URL's path, in lower case; `nil` if there is none.
     static func pathExtension(of url: String) -> String? {
-        let slash = UInt8(ascii: "/")
-        var path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        if let colon = path.firstIndex(of: UInt8(ascii: ":")), path[colon...].starts(with: "://".utf8) {
-            path = path[path.index(colon, offsetBy: 3)...]
-            // A host is not a file name: `https://example.com` has no extension.
-            guard let first = path.firstIndex(of: slash) else { return nil }
-            path = path[first...]
-        }
-        if let last = path.lastIndex(of: slash) { path = path[path.index(after: last)...] }
-        guard let dot = path.lastIndex(of: UInt8(ascii: ".")), dot > path.startIndex else { return nil }
-        let text = Substring(path[path.index(after: dot)...]).lowercased()
+        let text = URLReference.pathExtension(of: url)
         // At most five letters and digits, one more than "webm": otherwise the dot belongs to a title.
         guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAlphanumeric) else { return nil }
         return text
