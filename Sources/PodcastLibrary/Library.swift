@@ -199,11 +199,15 @@ package final class Library: Sendable {
     /// Runs `body` without an explicit transaction, which would add two statements to every lookup. Two statements of
     /// `body` may therefore see different states. Inside `group`, `body` runs on the writing connection.
     ///
-    /// - Parameter isOpening: See `LibraryError.translating`.
-    func query<Value>(isOpening: Bool = false, _ body: (Database) throws -> Value) throws -> Value {
+    /// - Parameters:
+    ///   - isOpening: See `LibraryError.translating`.
+    ///   - isTransaction: Whether to run `body` in a transaction nevertheless.
+    func query<Value>(
+        isOpening: Bool = false, isTransaction: Bool = false, _ body: (Database) throws -> Value
+    ) throws -> Value {
         try LibraryError.translating(path, isOpening: isOpening) {
             if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
-            return try readers.use { try $0.unsafeRead(body) }
+            return try readers.use { isTransaction ? try $0.read(body) : try $0.unsafeRead(body) }
         }
     }
 
@@ -215,14 +219,8 @@ package final class Library: Sendable {
         try LibraryError.translating(path) { try readers.changeCounter() }
     }
 
-    /// Runs `body` in a transaction, so that all its statements see the same state. Inside `group`, `body` runs on the
-    /// writing connection.
-    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try LibraryError.translating(path) {
-            if let writer, isInGroup { return try writer.unsafeReentrantWrite(body) }
-            return try readers.use { try $0.read(body) }
-        }
-    }
+    /// Runs `body` in a transaction, so that all its statements see the same state.
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value { try query(isTransaction: true, body) }
 
     /// Runs a transaction. Inside `group`, runs a savepoint of the group's transaction instead.
     func write<Value>(_ body: (Database) throws -> Value) throws -> Value {

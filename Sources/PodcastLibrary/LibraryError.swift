@@ -29,37 +29,25 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .missing(let path):
-            "there is no library at \(path); subscribe to a show to create it"
+        case .missing(let path): "there is no library at \(path); subscribe to a show to create it"
         case .newerSchema(let found, let known):
             "the library was written by a newer podfs (schema \(found), this one knows \(known)); update podfs, or "
                 + "remove the library if it is from before the first release"
-        case .damaged(let path, let reason):
-            "the library at \(path) is damaged (\(reason)); run podfs doctor"
-        case .alreadySubscribed(let name):
-            "already subscribed as '\(name)'"
-        case .nameTaken(let name):
-            "the name '\(name)' is taken; choose another"
-        case .invalidName(let name, let reason):
-            "'\(FileName.visible(name))' cannot be a name: \(reason)"
-        case .noSuchPodcast(let id):
-            "there is no show with the id \(id)"
-        case .noSuchEpisode(let id):
-            "there is no episode with the id \(id)"
-        case .noSuchDownload(let id):
-            "there is no download with the id \(id)"
+        case .damaged(let path, let reason): "the library at \(path) is damaged (\(reason)); run podfs doctor"
+        case .alreadySubscribed(let name): "already subscribed as '\(name)'"
+        case .nameTaken(let name): "the name '\(name)' is taken; choose another"
+        case .invalidName(let name, let reason): "'\(FileName.visible(name))' cannot be a name: \(reason)"
+        case .noSuchPodcast(let id): "there is no show with the id \(id)"
+        case .noSuchEpisode(let id): "there is no episode with the id \(id)"
+        case .noSuchDownload(let id): "there is no download with the id \(id)"
         case .noSuchRendition(let episode, let generation):
             "episode \(episode) has no rendition of generation \(generation)"
         case .staleGeneration(let episode, let given, let current):
             "generation \(given) of episode \(episode) is outdated: the current one is \(current)"
-        case .readOnly:
-            "the library cannot be written: it was opened for reading only, or its file is not writable"
-        case .busy(let path):
-            "the library at \(path) is locked by another process; try again"
-        case .diskFull(let path):
-            "no space is left for the library at \(path); free some disk space"
-        case .failed(let path, let reason):
-            "the library at \(path) cannot be used: \(reason)"
+        case .readOnly: "the library cannot be written: it was opened for reading only, or its file is not writable"
+        case .busy(let path): "the library at \(path) is locked by another process; try again"
+        case .diskFull(let path): "no space is left for the library at \(path); free some disk space"
+        case .failed(let path, let reason): "the library at \(path) cannot be used: \(reason)"
         }
     }
 

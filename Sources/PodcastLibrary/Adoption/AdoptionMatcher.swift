@@ -51,7 +51,7 @@ package struct AdoptionMatcher {
             rulings.decisions.append(decision)
             guard let match else { continue }
             let episode = index.episodes[match.episode].id
-            let claim = Claim(file: number, match: match)
+            let claim = (file: number, match: match)
             if match.evidence.contains(.similar) { similar[episode, default: []].append(claim) }
             if case .adopt = decision { rulings.claims[episode, default: []].append(claim) }
         }
@@ -66,12 +66,8 @@ package struct AdoptionMatcher {
         return rulings.decisions
     }
 
-    /// A file that may be an episode's.
-    private struct Claim {
-        /// The index of the file.
-        var file: Int
-        var match: Match
-    }
+    /// The index of a file that may be an episode's, and its match.
+    private typealias Claim = (file: Int, match: Match)
 
     /// The decisions about the files so far, and the files that fit each episode.
     private struct Rulings {

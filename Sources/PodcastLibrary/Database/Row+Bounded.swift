@@ -18,9 +18,7 @@ enum StoredNumber {
 
     /// Returns the number in the first column of the first row; `nil` without a row, or for NULL.
     static func fetchOne(_ db: Database, _ sql: String, _ arguments: StatementArguments = []) throws -> Int64? {
-        let rows = try Row.fetchCursor(db, sql, arguments)
-        guard let row = try rows.next() else { return nil }
-        return row[0]
+        try Row.fetchOne(db, sql, arguments).flatMap { $0[0] }
     }
 }
 

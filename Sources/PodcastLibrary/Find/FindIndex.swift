@@ -9,14 +9,8 @@ import Synchronization
 /// The daemon writes the index (`FindIndexWriter`) and may replace the file. Without a file, nothing is found.
 /// Thread-safe.
 package final class FindIndex: Sendable {
-    private struct Opened {
-        let device: UInt
-        let inode: UInt
-        let connections: ReaderConnections
-    }
-
     package let path: String
-    private let opened = Mutex<Opened?>(nil)
+    private let opened = Mutex<(device: UInt, inode: UInt, connections: ReaderConnections)?>(nil)
 
     /// The maximum number of matches that are ranked, and the maximum number of those that are ranked in addition
     /// because the title matches.
@@ -70,11 +64,11 @@ package final class FindIndex: Sendable {
         var status = stat()
         guard stat(path, &status) == 0, status.st_size > 0 else { return nil }
         return opened.withLock { opened in
-            if let opened, opened.device == UInt(status.st_dev), opened.inode == UInt(status.st_ino) {
+            if let opened, opened.device == status.st_dev, opened.inode == status.st_ino {
                 return opened.connections
             }
             let connections = ReaderConnections(path: path, configuration: Self.configuration(readOnly: true))
-            opened = Opened(device: UInt(status.st_dev), inode: UInt(status.st_ino), connections: connections)
+            opened = (status.st_dev, status.st_ino, connections)
             return connections
         }
     }

@@ -110,12 +110,10 @@ package enum SanitizedHTML {
         case ("ol", "start"), ("td", "colspan"), ("td", "rowspan"), ("th", "colspan"), ("th", "rowspan"):
             guard let number = Int(value), (0...1_000).contains(number) else { return nil }
             return " \(name)=\"\(number)\""
-        case ("a", "title"), ("abbr", "title"), ("dfn", "title"):
-            return " title=\"\(escaped(value))\""
+        case ("a", "title"), ("abbr", "title"), ("dfn", "title"): return " title=\"\(escaped(value))\""
         case (_, "dir") where ["ltr", "rtl", "auto"].contains(value.lowercased()):
             return " dir=\"\(value.lowercased())\""
-        default:
-            return nil
+        default: return nil
         }
     }
 
