@@ -23,7 +23,7 @@ extension PodcastFilesystem: FilesystemOperations {
                     ? try entry(ofHandle: node, parent: name == "..") : try behaviour(of: node).find(name)
             else { throw Errno.noSuchFileOrDirectory }
             if !request.reply(entry: found), let number = NodeNumber(found.node) {
-                state.withLock { $0.kernel.abandonLookup(number) }
+                state.withLock { $0.kernel.forgetTerm(number, lookups: 1) }
             }
             // A change during the lookup may have invalidated the name before the kernel cached it. For a handle it
             // caches no name.

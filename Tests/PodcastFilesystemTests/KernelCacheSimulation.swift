@@ -261,7 +261,7 @@ struct KernelCacheSimulation {
             version += 1
             inodes[number]?.version = version
             inodes[number]?.isValid = false
-            cache.delivered(message.invalidation)
+            if number.kind == .episode { cache.directories.invalidateAttributes() }
             if let size = message.size {
                 cache.pushed(size, of: number)
                 for id in waiting.removeValue(forKey: number) ?? [] {

@@ -168,8 +168,7 @@ package final class DaemonLink: Sendable {
             }
             guard let request = known else {
                 // Cancelled after the response had arrived: the daemon must not count the open that it has granted.
-                connection.post(.cancel, number: frame.number)
-                return
+                return connection.post(.cancel, number: frame.number)
             }
             if frame.kind == .failure {
                 let failure = WireJSON.decode(Failure.self, frame.payload)
@@ -248,10 +247,7 @@ package final class DaemonLink: Sendable {
                 state.failedAttempts = 0
                 return exchange(&state.requests, with: [:])
             }
-            guard let requests else {
-                connectSoon(startsDaemon: true)
-                return
-            }
+            guard let requests else { return connectSoon(startsDaemon: true) }
             let failure = Failure(errorNumber: EIO, message: "\(error)")
             for request in requests.values { request.completion(.failure(failure)) }
         }
@@ -273,10 +269,7 @@ package final class DaemonLink: Sendable {
             state.lastConnected = .now
             return state.requests.filter { $0.value.connection == nil }.keys.sorted()
         }
-        guard let tokens else {
-            connection.close()
-            return
-        }
+        guard let tokens else { return connection.close() }
         for token in tokens { transmit(token, on: connection) }
         // The connection may have ended before it became current, in which case `handleDisconnect` ignored it.
         if connection.isClosed { handleDisconnect(attempt) }

@@ -11,8 +11,7 @@ internal import SystemPackage
 /// Until then its size is an estimate, not 0, because programs that trust the size in a listing (Samba, media servers)
 /// would treat it as an empty file. The kernel is told the true size before the reply to the open.
 struct AssetFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     private var asset: AssetKind { node.kind.asset ?? .cover }
 
@@ -40,8 +39,7 @@ struct AssetFile: GeneratedFile {
 
 /// The icon of a show's folder for KDE's file manager: its cover, once that is cached.
 struct FolderIconFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     static let name = ".directory"
 
@@ -89,7 +87,7 @@ extension PodcastFilesystem {
         guard name.utf8.starts(with: Podcast.coverPrefix.utf8), let podcast = try library.podcast(id: show),
             let cover = podcast.coverName, name.utf8.elementsEqual(cover.utf8)
         else { return nil }
-        let file = AssetFile(node: NodeNumber(kind: .cover, row: show), mount: self)
+        let file = AssetFile(place: NodePlace(node: NodeNumber(kind: .cover, row: show), mount: self))
         return try file.facts(open: nil).map { entry($0, entryTimeout: 0) }
     }
 

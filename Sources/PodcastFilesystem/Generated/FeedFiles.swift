@@ -10,8 +10,7 @@ internal import Transfers
 /// The raw feed as last fetched. Readable only by the owner, because a feed with a secret in its URL may contain that
 /// URL.
 struct FeedXMLFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     /// The `NodeForm` of this file and of `FeedJSONFile`. The kernel must not cache the attributes: a refresh changes
     /// the file's times even if the feed is unchanged, and the daemon then sends no event.
@@ -31,8 +30,7 @@ struct FeedXMLFile: GeneratedFile {
 /// The refresh state of the show's feed, followed by the parsed feed as stored by the daemon, in one JSON object.
 /// Without a stored feed, the refresh state only.
 struct FeedJSONFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { FeedXMLFile.form }
 
@@ -62,8 +60,7 @@ extension PodcastFilesystem {
 /// The feed of a show for other people's podcast clients. It exists if the configuration has the URL under which the
 /// mount is shared (`share.base_url`) and the show may be shared.
 struct ShowFeedFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     static let name = "feed.xml"
 
@@ -100,8 +97,7 @@ struct ShowFeedFile: GeneratedFile {
 /// The feed of a view (a folder of links to episodes) for other people's podcast clients. It contains those episodes of
 /// the view whose shows may be shared.
 struct ViewFeedFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { ShowFeedFile.form }
 

@@ -39,8 +39,7 @@ extension FilledFile {
 
 /// The episodes of a show as a playlist.
 struct PlaylistFile: FilledFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     static func size(of show: ShowTotals) -> Int { Playlist.size(tracks: show.episodes, text: show.bytes) }
 
@@ -56,8 +55,7 @@ struct PlaylistFile: FilledFile {
 
 /// The web page of a show: `index.html` in its folder.
 struct PageFile: FilledFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     static func size(of show: ShowTotals) -> Int { ShowPage.size(of: show) }
 

@@ -56,8 +56,7 @@ struct Sidecar: Sendable {
 
 /// A folder of sidecars in a show's folder, with the times of the show's folder.
 struct SidecarFolder: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     private var sidecar: Sidecar? { Sidecar.all.first { $0.folder == node.kind } }
 
@@ -88,8 +87,7 @@ struct SidecarFolder: NodeBehaviour {
 
 /// An episode's show notes as a sanitized page.
 struct NotesFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { Sidecar.form }
 
@@ -111,8 +109,7 @@ extension Episode {
 /// the feed itself, times in the notes, or the media file, in which the daemon looks for them once it is completely
 /// cached.
 struct ChaptersFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { Sidecar.form }
 
@@ -157,8 +154,7 @@ struct ChaptersFile: GeneratedFile {
 ///
 /// Each file is a node like that of an episode, with a row of its own in the library.
 struct AlternatesFolder: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { Sidecar.folderForm }
 

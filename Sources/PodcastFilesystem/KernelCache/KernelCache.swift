@@ -214,19 +214,10 @@ struct KernelCache: Sendable {
         if number.kind == .view { views.forget(number.view) }
     }
 
-    /// Reverts a lookup whose reply the kernel rejected.
-    mutating func abandonLookup(_ number: NodeNumber) {
-        forgetTerm(number, lookups: 1)
-    }
-
-    private mutating func forgetTerm(_ number: NodeNumber, lookups: UInt64) {
+    /// Reverts lookups of which the kernel knows nothing any more, or whose replies it rejected.
+    mutating func forgetTerm(_ number: NodeNumber, lookups: UInt64) {
         if number.kind == .term { terms.forget(Int(number.row), count: lookups) }
         if number.kind == .findTerm { findTerms.forget(Int(number.row), count: lookups) }
-    }
-
-    /// Records that an invalidation has been delivered, or cannot be.
-    mutating func delivered(_ invalidation: Invalidation) {
-        if case .attributes(let number) = invalidation, number.kind == .episode { directories.invalidateAttributes() }
     }
 }
 

@@ -12,10 +12,10 @@ extension PodcastFilesystem {
         for invalidation in effective {
             switch invalidation {
             case .attributes(let number) where number.kind == .episode:
-                // `delivered` counts the invalidation, and must be called only after the kernel has got it. Until then
-                // a listing may be opened that gives the kernel attributes, which this invalidation would then remove.
+                // The invalidation must be counted only after the kernel has got it, or it cannot be sent. Until then a
+                // listing may be opened that gives the kernel attributes, which this invalidation would then remove.
                 notifier.send(.attributes(number.node), isUrgent: false) { [self] in
-                    state.withLock { $0.kernel.delivered(invalidation) }
+                    state.withLock { $0.kernel.directories.invalidateAttributes() }
                 }
             case .attributes(let number): notifier.send(.attributes(number.node), isUrgent: false, then: nil)
             case .data(let number): notifier.send(.data(number.node), isUrgent: false, then: nil)
@@ -28,10 +28,7 @@ extension PodcastFilesystem {
     /// Invalidates a node's attributes and then calls `next`, which sends a reply that must not precede the
     /// invalidation.
     func invalidate(_ number: NodeNumber, then next: @escaping @Sendable () -> Void) {
-        guard let notifier = kernelLink.withLock({ $0?.notifier }) else {
-            next()
-            return
-        }
+        guard let notifier = kernelLink.withLock({ $0?.notifier }) else { return next() }
         notifier.send(.attributes(number.node), isUrgent: true, then: next)
     }
 

@@ -11,8 +11,7 @@ extension PodcastFilesystem {
         do {
             guard let number = NodeNumber(node) else { throw Errno.noSuchFileOrDirectory }
             guard let command = try behaviour(of: number).commandBeforeListing() else {
-                reply(request, number, Result { try snapshot(of: number) }, ifGone: .noSuchFileOrDirectory)
-                return
+                return reply(request, number, Result { try snapshot(of: number) }, ifGone: .noSuchFileOrDirectory)
             }
             // Indexers open every folder, and must neither search the web nor fetch feeds.
             if isIndexer(request.caller.pid) { throw Errno.permissionDenied }

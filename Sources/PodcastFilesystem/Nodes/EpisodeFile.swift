@@ -10,8 +10,7 @@ internal import Transfers
 /// The file of an episode, or of an alternate: another encoding that the feed offers. The size is the feed's guess
 /// until a server has confirmed it. The bytes come from the cache file or the daemon.
 struct EpisodeFile: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { NodeForm(kind: .regular, permissions: 0o444, blockSize: 128 * 1024) }
 

@@ -11,8 +11,7 @@ internal import SystemPackage
 /// A function returns `nil` if the node, name or attribute does not exist (any more). A thrown error is sent to the
 /// kernel as the reply.
 protocol NodeBehaviour {
-    var node: NodeNumber { get }
-    var mount: PodcastFilesystem { get }
+    var place: NodePlace { get }
     var form: NodeForm { get }
 
     /// Returns the attributes for stat(2).
@@ -55,7 +54,16 @@ protocol NodeBehaviour {
     func command(setting attribute: ControlAttribute, to value: String) throws -> Command?
 }
 
+/// A node, and the file system to which it belongs.
+struct NodePlace {
+    let node: NodeNumber
+    let mount: PodcastFilesystem
+}
+
 extension NodeBehaviour {
+    var node: NodeNumber { place.node }
+    var mount: PodcastFilesystem { place.mount }
+
     var form: NodeForm { .file }
 
     func facts(open: OpenFile?) throws -> NodeFacts? { NodeFacts(fixed: node, of: mount) }
@@ -83,39 +91,40 @@ extension NodeBehaviour {
 
 extension PodcastFilesystem {
     func behaviour(of node: NodeNumber) -> any NodeBehaviour {
-        switch node.kind {
-        case .fixed: if node == .root { RootFolder(node: node, mount: self) } else { RootFile(node: node, mount: self) }
-        case .show: ShowFolder(node: node, mount: self)
-        case .episode: EpisodeFile(node: node, mount: self)
-        case .view: ViewFolderNode(node: node, mount: self)
-        case .viewLink, .findLink: EpisodeLinkNode(node: node, mount: self)
-        case .viewPlaylist: ViewPlaylistFile(node: node, mount: self)
-        case .viewNoMedia, .findNoMedia: NoMediaFile(node: node, mount: self)
-        case .viewPage: ViewPageFile(node: node, mount: self)
-        case .tags: TagsFolder(node: node, mount: self)
-        case .tag: TagFolder(node: node, mount: self)
-        case .tagLink: TagLinkNode(node: node, mount: self)
-        case .playlist: PlaylistFile(node: node, mount: self)
-        case .page: PageFile(node: node, mount: self)
-        case .feedJSON: FeedJSONFile(node: node, mount: self)
-        case .feedXML: FeedXMLFile(node: node, mount: self)
-        case .notesFolder, .chaptersFolder, .alternates: SidecarFolder(node: node, mount: self)
-        case .episodeAlternates: AlternatesFolder(node: node, mount: self)
-        case .notes: NotesFile(node: node, mount: self)
-        case .chapters: ChaptersFile(node: node, mount: self)
-        case .cover, .art, .vtt, .srt: AssetFile(node: node, mount: self)
-        case .folderIcon: FolderIconFile(node: node, mount: self)
-        case .showFeed: ShowFeedFile(node: node, mount: self)
-        case .viewFeed: ViewFeedFile(node: node, mount: self)
-        case .tagged: TaggedFolder(node: node, mount: self)
-        case .taggedShow: TaggedShow(node: node, mount: self)
-        case .taggedEpisode: TaggedEpisode(node: node, mount: self)
-        case .find: TermsFolder(node: node, mount: self, terms: \.findTerms, termKind: .findTerm)
-        case .findTerm: FindTermFolder(node: node, mount: self)
-        case .findPlaylist: FindPlaylistFile(node: node, mount: self)
-        case .search: TermsFolder(node: node, mount: self, terms: \.terms, termKind: .term)
-        case .term: TermFolder(node: node, mount: self)
-        case .foundShow: FoundShowFolder(node: node, mount: self)
+        let place = NodePlace(node: node, mount: self)
+        return switch node.kind {
+        case .fixed: if node == .root { RootFolder(place: place) } else { RootFile(place: place) }
+        case .show: ShowFolder(place: place)
+        case .episode: EpisodeFile(place: place)
+        case .view: ViewFolderNode(place: place)
+        case .viewLink, .findLink: EpisodeLinkNode(place: place)
+        case .viewPlaylist: ViewPlaylistFile(place: place)
+        case .viewNoMedia, .findNoMedia: NoMediaFile(place: place)
+        case .viewPage: ViewPageFile(place: place)
+        case .tags: TagsFolder(place: place)
+        case .tag: TagFolder(place: place)
+        case .tagLink: TagLinkNode(place: place)
+        case .playlist: PlaylistFile(place: place)
+        case .page: PageFile(place: place)
+        case .feedJSON: FeedJSONFile(place: place)
+        case .feedXML: FeedXMLFile(place: place)
+        case .notesFolder, .chaptersFolder, .alternates: SidecarFolder(place: place)
+        case .episodeAlternates: AlternatesFolder(place: place)
+        case .notes: NotesFile(place: place)
+        case .chapters: ChaptersFile(place: place)
+        case .cover, .art, .vtt, .srt: AssetFile(place: place)
+        case .folderIcon: FolderIconFile(place: place)
+        case .showFeed: ShowFeedFile(place: place)
+        case .viewFeed: ViewFeedFile(place: place)
+        case .tagged: TaggedFolder(place: place)
+        case .taggedShow: TaggedShow(place: place)
+        case .taggedEpisode: TaggedEpisode(place: place)
+        case .find: TermsFolder(place: place, terms: \.findTerms, termKind: .findTerm)
+        case .findTerm: FindTermFolder(place: place)
+        case .findPlaylist: FindPlaylistFile(place: place)
+        case .search: TermsFolder(place: place, terms: \.terms, termKind: .term)
+        case .term: TermFolder(place: place)
+        case .foundShow: FoundShowFolder(place: place)
         }
     }
 

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Foundation
 internal import Platform
 
 /// The program that makes a request, with the names under which the list of indexers or of probes may contain it.
@@ -23,7 +23,7 @@ struct CallingProgram: Equatable {
     init?(thread: Int32, proc: String = "/proc") {
         guard thread > 0 else { return nil }
         let folder = "\(proc)/\(thread)"
-        if let path = Self.linkTarget("\(folder)/exe") {
+        if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/exe") {
             var name = Self.baseName(path)
             // The kernel appends ` (deleted)` to the path if an update has replaced the running program (d_path in
             // fs/d_path.c).
@@ -81,14 +81,6 @@ struct CallingProgram: Equatable {
     static func leader(status: String) -> Int32? {
         let line = status.split(separator: "\n").first { $0.hasPrefix("Tgid:") }
         return line.flatMap { Int32($0.dropFirst(5).drop(while: \.isWhitespace)) }
-    }
-
-    private static func linkTarget(_ path: String) -> String? {
-        withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { buffer in
-            guard let base = buffer.baseAddress else { return nil }
-            let count = Glibc.readlink(path, base, buffer.count)
-            return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
-        }
     }
 }
 

@@ -88,16 +88,6 @@ final class OpenFile: Sendable {
         return tag.size + max(0, total - tag.skipped)
     }
 
-    /// The cache file of a complete episode; `nil` if the episode is not complete.
-    var whole: (reader: MediaReader, name: String, total: Int64)? {
-        media.withLock { media in
-            guard media.isComplete, let reader = media.reader, let name = media.file, let total = media.total else {
-                return nil
-            }
-            return (reader, name, total)
-        }
-    }
-
     /// The cache file of an episode; `nil` until it is known.
     var leased: LeasedFile? {
         media.withLock { media in
@@ -237,7 +227,8 @@ struct BackedFile: Sendable {
 
     /// Registers an open file. Fails if the file is not complete, or the kernel does not accept it.
     init?(_ file: OpenFile, _ registry: (any BackingFileRegistry)?) {
-        guard let registry, let (reader, name, total) = file.whole,
+        let media = file.media.withLock { $0 }
+        guard let registry, media.isComplete, let reader = media.reader, let name = media.file, let total = media.total,
             let backing = reader.withDescriptor({ registry.register($0) })
         else { return nil }
         (self.backing, self.reader, self.name, self.total) = (backing, reader, name, total)

@@ -112,7 +112,7 @@ extension PodcastFilesystem {
                     // The reason is set before the reply, since a program may read it (the extended attribute
                     // `user.podfs.error`) as soon as its open fails.
                     assetFailures.set(failure.message, of: number)
-                    let chapters = kind == .chapters ? ChaptersFile(node: number, mount: self) : nil
+                    let chapters = kind == .chapters ? ChaptersFile(place: NodePlace(node: number, mount: self)) : nil
                     guard let known = try? chapters?.contentWithoutServer() else { throw failure }
                     content = known
                 } else {
@@ -175,8 +175,7 @@ extension PodcastFilesystem {
         // outdated, and reads would end at that size.
         if parked.isStopped {
             if file.isCounted { link.post(.close, WireJSON.encode(file.number.episode)) }
-            request.reply(error: .operationNotSupportedByDevice)
-            return
+            return request.reply(error: .operationNotSupportedByDevice)
         }
         let now = now
         let added = state.withLock { add(file, preference, at: now, &$0) }
@@ -190,32 +189,22 @@ extension PodcastFilesystem {
         if added.needsInvalidation, !isInvalidated {
             let waiting = ParkedRequest(request)
             invalidate(file.number) { [self] in
-                guard let request = waiting.take() else {
-                    close(added.handle)
-                    return
-                }
-                reply(request, file, added)
+                guard let request = waiting.take() else { return close(added.handle) }
+                reply(request, file, added.handle, added.mode)
             }
             return
         }
-        reply(request, file, added)
-    }
-
-    /// A handle whose open is not answered yet.
-    private struct AddedHandle {
-        var handle: FileHandle
-        var mode: HandleMode.IOMode
-        /// Whether the kernel's attributes must be invalidated before the reply, since the access time has changed.
-        var needsInvalidation: Bool
-        /// Whether the daemon must be notified of the open.
-        var notifiesDaemon: Bool
+        reply(request, file, added.handle, added.mode)
     }
 
     /// Adds a handle. The filesystem treats it as open from now on, even before the reply to its open is sent, until
     /// `close`.
-    private func add(_ file: OpenFile, _ preference: HandleMode.Preference, at now: Int64, _ state: inout State)
-        -> AddedHandle
-    {
+    ///
+    /// - Returns: Also whether the kernel's attributes must be invalidated before the reply, since the access time has
+    ///   changed, and whether the daemon must be notified of the open.
+    private func add(
+        _ file: OpenFile, _ preference: HandleMode.Preference, at now: Int64, _ state: inout State
+    ) -> (handle: FileHandle, mode: HandleMode.IOMode, needsInvalidation: Bool, notifiesDaemon: Bool) {
         let number = file.number
         let notifiesDaemon =
             file.isEpisode && !file.isCounted && file.media.withLock { $0.probing == nil }
@@ -230,14 +219,15 @@ extension PodcastFilesystem {
             return backed?.backing.id
         }
         if backed != nil { state.files.nodes[number]?.backed = backed }
-        return AddedHandle(
-            handle: handle, mode: mode, needsInvalidation: needsInvalidation, notifiesDaemon: notifiesDaemon)
+        return (handle, mode, needsInvalidation, notifiesDaemon)
     }
 
-    private func reply(_ request: consuming Request, _ file: OpenFile, _ added: AddedHandle) {
-        var reply = OpenReply(handle: added.handle)
+    private func reply(
+        _ request: consuming Request, _ file: OpenFile, _ handle: FileHandle, _ mode: HandleMode.IOMode
+    ) {
+        var reply = OpenReply(handle: handle)
         reply.noFlush = true
-        switch added.mode {
+        switch mode {
         case .cached: reply.keepCache = file.content == nil
         case .direct: reply.directIO = true
         case .passthrough(let backing):
@@ -246,7 +236,7 @@ extension PodcastFilesystem {
             reply.directIO = file.bypassesCache
         }
         // If the kernel rejects the reply, the caller was interrupted, and no release will follow.
-        if !request.reply(open: reply) { close(added.handle) }
+        if !request.reply(open: reply) { close(handle) }
     }
 
     package func release(_ request: consuming Request, node: NodeID, handle: FileHandle) {

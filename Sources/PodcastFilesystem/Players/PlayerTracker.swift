@@ -169,10 +169,7 @@ package struct PlayerTracker: Sendable {
     mutating func beginSession(_ id: PlayerID, _ player: inout Player, at now: Instant) {
         guard player.session == nil, player.status != .stopped, let episode = player.episode, opened.contains(episode)
         else { return }
-        guard player.position != nil else {
-            effects.append(.readPosition(id))
-            return
-        }
+        guard player.position != nil else { return effects.append(.readPosition(id)) }
         lastSession += 1
         player.session = Session(number: lastSession, episode: episode)
         let position = player.estimate(at: now)

@@ -10,27 +10,19 @@ internal import Transfers
 extension PodcastFilesystem {
     package func read(_ request: consuming Request, node: NodeID, handle: FileHandle, offset: Int64, size: Int) {
         guard let file = state.withLock({ $0.files[handle] }), offset >= 0 else {
-            request.reply(error: .badFileDescriptor)
-            return
+            return request.reply(error: .badFileDescriptor)
         }
         if let content = file.content {
             let count = Int(max(0, min(Int64(size), content.size - offset)))
-            request.reply(upTo: count) { buffer throws(Errno) in try content.read(into: buffer, at: offset) }
-            return
+            return request.reply(upTo: count) { buffer throws(Errno) in try content.read(into: buffer, at: offset) }
         }
         let (tag, range) = Self.split(offset..<(offset + min(Int64(size), .max - offset)), of: file)
-        if let tag, range.isEmpty {
-            Self.reply(request, of: file, tag)
-            return
-        }
+        if let tag, range.isEmpty { return Self.reply(request, of: file, tag) }
         let (kind, isPromoted) = Self.kind(of: range, in: file)
         // The read that shows that a program is a player must start the download. It is sent to the daemon even if its
         // bytes are present.
         if !isPromoted, let ready = Self.ready(file, range) {
-            if ready.count == 0, tag == nil, refusesTail(range, of: file) {
-                request.reply(error: .ioError)
-                return
-            }
+            if ready.count == 0, tag == nil, refusesTail(range, of: file) { return request.reply(error: .ioError) }
             if ready.count > 0, ready.reader?.queue != nil {
                 readArchived(request) { Self.reply($0, of: file, tag, ready, at: range.lowerBound) }
             } else {
@@ -38,10 +30,7 @@ extension PodcastFilesystem {
             }
             return
         }
-        if let error = refusal(of: file) {
-            request.reply(error: error)
-            return
-        }
+        if let error = refusal(of: file) { return request.reply(error: error) }
         let read = ReadRequest(
             episode: file.number.episode, generation: file.medium.generation, range: range,
             takesHead: true, kind: kind)
@@ -125,14 +114,12 @@ extension PodcastFilesystem {
             guard let grant = Grant(payload: frame.payload) else { return request.reply(error: .ioError) }
             guard grant.generation == file.medium.generation else {
                 invalidateName(ofEpisode: file.number.episode)
-                replyOfOldGeneration(request, file, tag, read.range)
-                return
+                return replyOfOldGeneration(request, file, tag, read.range)
             }
             do {
                 try apply(grant, to: file)
             } catch {
-                request.reply(error: error)
-                return
+                return request.reply(error: error)
             }
             if let ready = Self.ready(file, read.range) {
                 Self.reply(request, of: file, tag, ready, at: read.range.lowerBound)
@@ -167,10 +154,7 @@ extension PodcastFilesystem {
                 if media.reader != nil { media.present.formUnion(past) }
             }
         }
-        guard let ready = Self.ready(file, range) else {
-            request.reply(error: .staleNFSFileHandle)
-            return
-        }
+        guard let ready = Self.ready(file, range) else { return request.reply(error: .staleNFSFileHandle) }
         Self.reply(request, of: file, tag, ready, at: range.lowerBound)
     }
 

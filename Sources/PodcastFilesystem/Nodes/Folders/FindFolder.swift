@@ -11,8 +11,7 @@ internal import Transfers
 
 /// The folder `.find` or `.search`.
 struct TermsFolder<Result: Sendable>: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
     /// The names that were looked up, and the kind of their folders.
     let terms: WritableKeyPath<KernelCache, SearchTerms<Result>>
     let termKind: NodeNumber.Kind
@@ -36,8 +35,7 @@ struct TermsFolder<Result: Sendable>: NodeBehaviour {
 
 /// A folder in `.find`: links to the episodes that match the folder's name.
 struct FindTermFolder: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     /// The maximum number of links, as in a view without a limit of its own.
     private static let limit = 200
@@ -89,13 +87,12 @@ struct FindTermFolder: NodeBehaviour {
 
 /// The links of a term's folder as a playlist, the best match first.
 struct FindPlaylistFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { .changing }
 
     func render() throws -> Rendering? {
-        let folder = FindTermFolder(node: NodeNumber(kind: .findTerm, row: node.row), mount: mount)
+        let folder = FindTermFolder(place: NodePlace(node: NodeNumber(kind: .findTerm, row: node.row), mount: mount))
         guard let name = folder.name else { return nil }
         let playlist = try mount.playlist(name, of: folder.links(isListing: false))
         return Rendering(content: playlist, modified: mount.now, changed: mount.now)

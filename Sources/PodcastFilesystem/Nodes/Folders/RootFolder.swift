@@ -8,8 +8,7 @@ internal import Transfers
 /// The root folder of a mount: files about all shows, `.find`, `.search`, the folder of tags, `Tagged` if enabled,
 /// views and shows.
 struct RootFolder: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { .folder }
 
@@ -102,8 +101,7 @@ enum FixedFile: Int64, CaseIterable, Sendable {
 
 /// A generated file in the root.
 struct RootFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm {
         switch FixedFile(rawValue: node.row) {

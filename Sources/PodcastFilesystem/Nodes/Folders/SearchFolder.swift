@@ -11,8 +11,7 @@ internal import SystemPackage
 
 /// A folder in `.search`: the shows found by a search for the folder's name.
 struct TermFolder: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     /// The kernel caches the names and attributes of the folders below `.search` for only a minute, since search
     /// results disappear without an event.
@@ -60,8 +59,7 @@ struct TermFolder: NodeBehaviour {
 
 /// The folder of a show that a search for the term found; contains only the show's episodes.
 struct FoundShowFolder: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     /// The maximum age of a found show's feed when its folder is opened, in seconds; the same as in the daemon.
     private static let freshness: Int64 = 3_600
@@ -95,11 +93,11 @@ struct FoundShowFolder: NodeBehaviour {
     }
 
     func extendedAttributes() throws -> [(String, String)] {
-        try ShowFolder(node: node, mount: mount).extendedAttributes()
+        try ShowFolder(place: place).extendedAttributes()
     }
 
     func command(setting attribute: ControlAttribute, to value: String) throws -> Command? {
         if attribute == .task, value == "refresh" { return .fetchShow(podcast: node.show) }
-        return try ShowFolder(node: node, mount: mount).command(setting: attribute, to: value)
+        return try ShowFolder(place: place).command(setting: attribute, to: value)
     }
 }

@@ -8,8 +8,7 @@ internal import Transfers
 
 /// A subscribed show: its episodes, and the files generated or fetched for them.
 struct ShowFolder: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     /// The files that every show has, and the raw feed, which exists if the daemon has stored it.
     ///

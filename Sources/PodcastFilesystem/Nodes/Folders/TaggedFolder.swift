@@ -14,8 +14,7 @@ internal import Transfers
 
 /// The folder `Tagged`.
 struct TaggedFolder: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { .folder.cached(for: 0) }
 
@@ -30,8 +29,7 @@ struct TaggedFolder: NodeBehaviour {
 
 /// A show in `Tagged`: its episodes and its art.
 struct TaggedShow: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { .folder.cached(for: 0) }
 
@@ -71,8 +69,7 @@ struct TaggedShow: NodeBehaviour {
 /// An MP3 episode whose tags are replaced by a tag made from the library. A node is one version of the file; see
 /// `TaggedFile`.
 struct TaggedEpisode: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     /// The assumed size in bytes of a tag that has not been made yet. It is generous, like the estimated size of an
     /// asset: some programs trust the size from before the open, and would miss the end of a file that is larger.
@@ -86,7 +83,7 @@ struct TaggedEpisode: NodeBehaviour {
     private var original: EpisodeFile {
         get throws {
             guard let entry = try mount.library.entry(id: node.episode) else { throw Errno.noSuchFileOrDirectory }
-            return EpisodeFile(node: NodeNumber(entry), mount: mount)
+            return EpisodeFile(place: NodePlace(node: NodeNumber(entry), mount: mount))
         }
     }
 
@@ -236,8 +233,7 @@ extension PodcastFilesystem {
                 rendition: original.file.medium.generation, tagSize: tag.size, fingerprint: try tag.fingerprint(),
                 skipped: tag.skipped, total: original.file.media.withLock { $0.total })
             if let known = try library.taggedFile(of: number.episode), known.content == content {
-                finish(original, tag, version: known.generation, for: number, waiting)
-                return
+                return finish(original, tag, version: known.generation, for: number, waiting)
             }
             let command = Command.setTaggedFile(
                 episode: number.episode, rendition: content.rendition, tagSize: content.tagSize,

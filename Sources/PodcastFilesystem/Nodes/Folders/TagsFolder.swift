@@ -8,8 +8,7 @@ internal import Transfers
 
 /// The folder of all tags.
 struct TagsFolder: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { .folder.cached(for: 0) }
 
@@ -27,8 +26,7 @@ struct TagsFolder: NodeBehaviour {
 
 /// The shows with one tag.
 struct TagFolder: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { .folder.cached(for: 0) }
 
@@ -52,8 +50,7 @@ struct TagFolder: NodeBehaviour {
 
 /// A link to the folder of a show.
 struct TagLinkNode: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { .link.cached(for: 0) }
 

@@ -9,8 +9,7 @@ internal import Transfers
 /// are. The folder also has a playlist and an HTML page of them, a feed of them if a web server shares the mount, and
 /// an empty `.nomedia`, so that media scanners do not find each episode twice.
 struct ViewFolderNode: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     static let playlist = "playlist.m3u8"
     static let noMedia = ".nomedia"
@@ -62,8 +61,7 @@ extension PodcastFilesystem {
 
 /// A symbolic link in a view's folder, or in a folder of `.find`, which leads to an episode.
 struct EpisodeLinkNode: NodeBehaviour {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     private var isFound: Bool { node.kind == .findLink }
 
@@ -87,8 +85,7 @@ struct EpisodeLinkNode: NodeBehaviour {
 
 /// The links of a view as a playlist, in the view's order.
 struct ViewPlaylistFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     func render() throws -> Rendering? {
         guard let view = try mount.library.viewFolder(id: node.view) else { return nil }
@@ -100,8 +97,7 @@ struct ViewPlaylistFile: GeneratedFile {
 
 /// A view's episodes as a page for a browser, in the view's order. The page shows the first `ViewPage.limit` of them.
 struct ViewPageFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     var form: NodeForm { .changing }
 
@@ -118,8 +114,7 @@ struct ViewPageFile: GeneratedFile {
 
 /// An empty file that keeps media scanners out of a folder of links.
 struct NoMediaFile: GeneratedFile {
-    let node: NodeNumber
-    let mount: PodcastFilesystem
+    let place: NodePlace
 
     func render() throws -> Rendering? {
         if node.kind == .viewNoMedia, try mount.library.viewFolder(id: node.view) == nil { return nil }

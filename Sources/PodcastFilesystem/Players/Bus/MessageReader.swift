@@ -2,31 +2,17 @@ internal import CSystemd
 internal import Glibc
 internal import PodcastProtocol
 
+/// Returns a type code of sd-bus; for its letter, see sd_bus_message_append(3).
+func busType(_ letter: Unicode.Scalar) -> CChar { CChar(truncatingIfNeeded: letter.value) }
+
 /// A reader of a D-Bus message's values that limits the length of strings. Confined to one thread, as sd-bus requires.
 struct MessageReader {
-    /// The type codes of sd-bus, see sd_bus_message_append(3) and sd-bus-protocol.h.
-    enum Code {
-        static let string = code("s")
-        static let path = code("o")
-        static let array = code("a")
-        static let variant = code("v")
-        static let entry = code("e")
-        static let double = code("d")
-        static let boolean = code("b")
-        static let int64 = code("x")
-        static let uint64 = code("t")
-        static let int32 = code("i")
-        static let uint32 = code("u")
-
-        private static func code(_ character: Unicode.Scalar) -> CChar { CChar(truncatingIfNeeded: character.value) }
-    }
-
     /// An `sd_bus_message`.
     let message: OpaquePointer?
 
     /// Reads a string. Returns an empty string if it is longer than `limit` bytes, and `nil` if the next value of
     /// the message is not of the type `code`.
-    func text(_ code: CChar = Code.string, limit: Int) -> String? {
+    func text(_ code: CChar = busType("s"), limit: Int) -> String? {
         // A pointer into the message.
         var text: UnsafePointer<CChar>?
         guard sd_bus_message_read_basic(message, code, &text) > 0, let text else { return nil }
@@ -35,18 +21,20 @@ struct MessageReader {
 
     /// Reads a dictionary of type `a{sv}`. Calls `value` with each key; a key longer than 64 bytes becomes an empty
     /// string. `value` reads the key's variant, or returns `false` to have the variant skipped.
-    ///
-    /// - Returns: `false` if the message is not of this form.
-    func dictionary(_ value: (String) -> Bool) -> Bool {
-        guard sd_bus_message_enter_container(message, Code.array, "{sv}") >= 0 else { return false }
-        while true {
-            let entered = sd_bus_message_enter_container(message, Code.entry, "sv")
-            if entered == 0 { break }
-            guard entered > 0, let key = text(limit: 64) else { return false }
-            if !value(key), sd_bus_message_skip(message, "v") < 0 { return false }
-            guard sd_bus_message_exit_container(message) >= 0 else { return false }
+    /// Ends early if the message is not of this form.
+    func dictionary(_ value: (String) -> Bool) {
+        guard sd_bus_message_enter_container(message, busType("a"), "{sv}") >= 0 else { return }
+        while sd_bus_message_enter_container(message, busType("e"), "sv") > 0, let key = text(limit: 64) {
+            if !value(key), sd_bus_message_skip(message, "v") < 0 { return }
+            guard sd_bus_message_exit_container(message) >= 0 else { return }
         }
-        return sd_bus_message_exit_container(message) >= 0
+        sd_bus_message_exit_container(message)
+    }
+
+    /// Reads a number of the type `code`; `zero` has the type's size.
+    func number<Number: BitwiseCopyable>(_ code: CChar, _ zero: Number) -> Number? {
+        var value = zero
+        return sd_bus_message_read_basic(message, code, &value) > 0 ? value : nil
     }
 
     /// Reads the content of a variant if its type code is one of `types`; otherwise returns `nil` and reads nothing.
@@ -56,33 +44,24 @@ struct MessageReader {
             types.utf8.contains(UInt8(bitPattern: contents[0]))
         else { return nil }
         let type = contents[0]
-        guard sd_bus_message_enter_container(message, Code.variant, contents) > 0 else { return nil }
+        guard sd_bus_message_enter_container(message, busType("v"), contents) > 0 else { return nil }
         let value = read(type)
         return sd_bus_message_exit_container(message) >= 0 ? value : nil
     }
 
     func textVariant(limit: Int) -> String? { variant("so") { text($0, limit: limit) } }
 
-    func flagVariant() -> Bool? {
-        variant("b") { code in
-            var value: Int32 = 0
-            return sd_bus_message_read_basic(message, code, &value) > 0 ? value != 0 : nil
-        }
-    }
+    func flagVariant() -> Bool? { variant("b") { number($0, Int32(0)).map { $0 != 0 } } }
 
     /// Reads a double, or an integer of 32 or 64 bits, since players use different types for the same value.
     func numberVariant() -> Double? {
         variant("dxtiu") { code in
-            func read<Number: BitwiseCopyable>(_ zero: Number) -> Number? {
-                var value = zero
-                return sd_bus_message_read_basic(message, code, &value) > 0 ? value : nil
-            }
-            return switch code {
-            case Code.double: read(Double(0))
-            case Code.int64: read(Int64(0)).map(Double.init)
-            case Code.uint64: read(UInt64(0)).map(Double.init)
-            case Code.int32: read(Int32(0)).map(Double.init)
-            default: read(UInt32(0)).map(Double.init)
+            switch code {
+            case busType("d"): number(code, Double(0))
+            case busType("x"): number(code, Int64(0)).map(Double.init)
+            case busType("t"): number(code, UInt64(0)).map(Double.init)
+            case busType("i"): number(code, Int32(0)).map(Double.init)
+            default: number(code, UInt32(0)).map(Double.init)
             }
         }
     }
@@ -94,7 +73,7 @@ struct MessageReader {
     /// Reads the properties of a player.
     func properties() -> PlayerProperties {
         var properties = PlayerProperties()
-        _ = dictionary { key in
+        dictionary { key in
             switch key {
             case "PlaybackStatus":
                 Self.set(textVariant(limit: 16)) { properties.status = PlayerStatus(rawValue: $0) }
@@ -112,9 +91,9 @@ struct MessageReader {
     private static func set<Value>(_ value: Value?, _ set: (Value) -> Void) -> Bool { value.map(set) != nil }
 
     private func track() -> PlayerTrack? {
-        guard sd_bus_message_enter_container(message, Code.variant, "a{sv}") > 0 else { return nil }
+        guard sd_bus_message_enter_container(message, busType("v"), "a{sv}") > 0 else { return nil }
         var track = PlayerTrack()
-        _ = dictionary { key in
+        dictionary { key in
             switch key {
             case "xesam:url": Self.set(textVariant(limit: FileURL.longest)) { track.url = $0.isEmpty ? nil : $0 }
             case "mpris:trackid": Self.set(textVariant(limit: 1_024)) { track.id = $0.isEmpty ? nil : $0 }

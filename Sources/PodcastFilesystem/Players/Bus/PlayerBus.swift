@@ -140,7 +140,7 @@ final class PlayerBus {
     }
 
     private static func append(_ texts: String...) -> (OpaquePointer?) -> Bool {
-        { message in texts.allSatisfy { sd_bus_message_append_basic(message, MessageReader.Code.string, $0) >= 0 } }
+        { message in texts.allSatisfy { sd_bus_message_append_basic(message, busType("s"), $0) >= 0 } }
     }
 
     /// Requests all properties of a player. `receive` gets the reply as `changed`; it gets nothing after an error.
@@ -161,8 +161,8 @@ final class PlayerBus {
         var target = Int64(target * 1_000_000)
         if let track, track != Self.noTrack {
             let isSent = call(id.name, Self.path, Self.player, "SetPosition") { message in
-                sd_bus_message_append_basic(message, MessageReader.Code.path, track) >= 0
-                    && sd_bus_message_append_basic(message, MessageReader.Code.int64, &target) >= 0
+                sd_bus_message_append_basic(message, busType("o"), track) >= 0
+                    && sd_bus_message_append_basic(message, busType("x"), &target) >= 0
             }
             if isSent { return }
         }
@@ -170,7 +170,7 @@ final class PlayerBus {
         // not.
         var offset = target - Int64(position * 1_000_000)
         call(id.name, Self.path, Self.player, "Seek") { message in
-            sd_bus_message_append_basic(message, MessageReader.Code.int64, &offset) >= 0
+            sd_bus_message_append_basic(message, busType("x"), &offset) >= 0
         }
     }
 
@@ -180,7 +180,7 @@ final class PlayerBus {
         call(
             Self.bus, Self.busPath, Self.bus, "ListNames",
             answer: { bus, reader in
-                guard let reader, sd_bus_message_enter_container(reader.message, MessageReader.Code.array, "s") >= 0
+                guard let reader, sd_bus_message_enter_container(reader.message, busType("a"), "s") >= 0
                 else { return }
                 while let name = reader.text(limit: Self.longestName) {
                     if name.hasPrefix(Self.prefix) { bus.findOwner(name) }
@@ -205,13 +205,8 @@ final class PlayerBus {
         call(Self.bus, Self.busPath, Self.bus, "GetConnectionUnixProcessID", append: Self.append(owner)) {
             bus, reader in
             guard bus.known.values.contains(id) else { return }
-            var process: UInt32 = 0
-            let isKnown =
-                reader.map { sd_bus_message_read_basic($0.message, MessageReader.Code.uint32, &process) > 0 } ?? false
-            bus.receive(
-                .appeared(
-                    id, name: String(name.dropFirst(Self.prefix.count)),
-                    process: isKnown ? Int32(exactly: process) : nil))
+            let process = reader?.number(busType("u"), UInt32(0)).flatMap { Int32(exactly: $0) }
+            bus.receive(.appeared(id, name: String(name.dropFirst(Self.prefix.count)), process: process))
         }
     }
 
@@ -261,15 +256,13 @@ final class PlayerBus {
     /// Handles `PropertiesChanged(s interface, a{sv} values, as invalidated)`.
     private func propertiesChanged(_ message: OpaquePointer?) {
         guard let id = sender(message), sd_bus_message_skip(message, "s") >= 0 else { return }
-        let properties = MessageReader(message: message).properties()
-        receive(.changed(id, properties))
+        receive(.changed(id, MessageReader(message: message).properties()))
     }
 
     /// Handles `Seeked(x position)`.
     private func seeked(_ message: OpaquePointer?) {
-        guard let id = sender(message) else { return }
-        var position: Int64 = 0
-        guard sd_bus_message_read_basic(message, MessageReader.Code.int64, &position) > 0 else { return }
+        guard let id = sender(message), let position = MessageReader(message: message).number(busType("x"), Int64(0))
+        else { return }
         receive(.seeked(id, Double(position) / 1_000_000))
     }
 
