@@ -213,22 +213,10 @@ struct FolderSnapshot: Sendable {
         let name: String
         let facts: NodeFacts
         /// Whether the item is listed without attributes. If a program needs them, the kernel then looks up the name.
-        let isBare: Bool
-        /// The place of the item among those with a rank; `nil` sorts it by its node.
-        let rank: Int?
-
-        /// - Parameter rank: Only in folders that are not exported over NFS; see `offset`.
-        init(name: String, facts: NodeFacts, rank: Int? = nil) {
-            (self.name, self.facts, isBare, self.rank) = (name, facts, false, rank)
-        }
-
-        /// Creates an item without attributes, for a file that is rendered only on access, or whose attributes are
-        /// unknown.
-        init(name: String, bare number: NodeNumber) {
-            self.name = name
-            facts = NodeFacts(number, size: 0, modified: 0, changed: 0)
-            (isBare, rank) = (true, nil)
-        }
+        var isBare = false
+        /// The place of the item among those with a rank, only in folders that are not exported over NFS (see
+        /// `offset`); `nil` sorts it by its node.
+        var rank: Int?
 
         /// The offset after the item. It is computed from the node's kind and row alone, so that it means the same in
         /// each listing of the folder: an NFS server opens the folder again for each part of a listing. Rows below 33
@@ -298,5 +286,12 @@ struct FolderSnapshot: Sendable {
             return Item(name: item.name, bare: item.facts.number)
         }
         return copy
+    }
+}
+
+extension FolderSnapshot.Item {
+    /// Creates an item without attributes, for a file that is rendered only on access, or whose attributes are unknown.
+    init(name: String, bare number: NodeNumber) {
+        self.init(name: name, facts: NodeFacts(number, size: 0, modified: 0, changed: 0), isBare: true)
     }
 }

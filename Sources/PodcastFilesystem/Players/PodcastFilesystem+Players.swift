@@ -34,13 +34,7 @@ extension PodcastFilesystem {
 
     /// Returns the episode of a path below the mount point; `nil` if there is none. Makes no system call on the path,
     /// since a mount that waits for itself hangs.
-    func episode(at path: [String]) -> EpisodeID? {
-        do {
-            return try find(path[...])
-        } catch {
-            return nil
-        }
-    }
+    func episode(at path: [String]) -> EpisodeID? { try? find(path[...]) }
 
     /// Returns the episode that an open(2) of `name` would find. The name may also be one as a playlist encodes it for
     /// VLC.
