@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 import SystemPackage
 import Testing
 
@@ -67,17 +66,5 @@ struct BackingFileTests {
         #expect(backings.register(file) == nil)
         #expect(!backings.areAccepted)
         #expect(backings.register(file) == nil)
-    }
-
-    @Test func theIdentifierOfABackingFileIsReleasedOnce() {
-        let ended = Mutex<[BackingID]>([])
-        do {
-            let file = BackingFile(id: BackingID(rawValue: 3)) { id in ended.withLock { $0.append(id) } }
-            let other = file
-            #expect(other.id.rawValue == 3)
-            #expect(ended.withLock { $0.isEmpty })
-            withExtendedLifetime((file, other)) {}
-        }
-        #expect(ended.withLock { $0 } == [BackingID(rawValue: 3)])
     }
 }

@@ -48,14 +48,10 @@ final class KernelSide: Sendable {
         case release = 18
         case setxattr = 21
         case getxattr = 22
-        case listxattr = 23
         case removexattr = 24
         case flush = 25
         case initialize = 26
-        case opendir = 27
         case readdir = 28
-        case releasedir = 29
-        case access = 34
         case create = 35
         case interrupt = 36
         case batchForget = 42

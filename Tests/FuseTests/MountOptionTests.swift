@@ -11,20 +11,14 @@ struct MountOptionTests {
 
     @Test func podfsParsesItsOwnOptions() throws {
         let options = try MountOptions(
-            parsing: ["allow_other,fsname=my\\,shows,subtype=pods,uid=1000,gid=audio,setuid=ann"])
-        #expect(options.allowOther)
+            parsing: ["allow_other,fsname=my\\,shows,subtype=pods,uid=1000,gid=audio,setuid=ann,no_passthrough"])
+        #expect(options.allowOther && MountOptions().passthrough && !options.passthrough)
         #expect(options.fsname == "my,shows")
         #expect(options.subtype == "pods")
         #expect(options.uid == "1000")
         #expect(options.gid == "audio")
         #expect(options.user == "ann")
         #expect(options.kernel.isEmpty)
-    }
-
-    @Test func passthroughIsTurnedOffByAnOption() throws {
-        #expect(MountOptions().passthrough)
-        let options = try MountOptions(parsing: ["no_passthrough"])
-        #expect(!options.passthrough && options.kernel.isEmpty)
     }
 
     @Test func allOptionsExceptTheUserSurviveTheirTextForm() throws {

@@ -54,16 +54,13 @@ struct SessionEndTests {
         #expect(end.error?.contains("common version of the FUSE protocol") == true)
     }
 
-    @Test func anUnknownOptionIsNamed() {
+    @Test func anUnknownOptionAndAMissingMountPointAreNamed() throws {
         let error = #expect(throws: SessionError.self) {
             _ = try Session(operations: TestFilesystem(), options: .test("no_such_option"))
         }
         #expect(error?.description.contains("no_such_option") == true)
-    }
-
-    @Test func aMissingMountPointIsNamed() throws {
         let session = try Session(operations: TestFilesystem(), options: .test())
-        let error = #expect(throws: SessionError.self) { try session.mount(at: "/nowhere/at all") }
-        #expect(error?.description.contains("/nowhere/at all: No such file or directory") == true)
+        let missing = #expect(throws: SessionError.self) { try session.mount(at: "/nowhere/at all") }
+        #expect(missing?.description.contains("/nowhere/at all: No such file or directory") == true)
     }
 }

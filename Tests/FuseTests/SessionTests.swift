@@ -61,6 +61,8 @@ struct SessionTests {
         #expect(answer.number(UInt64.self, at: 0) == 0)
         #expect(answer.number(UInt64.self, at: 16) == 2)
         #expect(try kernel.call(.lookup, node: 1, text("error")).error == -EACCES)
+        // A request that is dropped without an answer.
+        #expect(try kernel.call(.lookup, node: 1, text("dropped")).error == -EIO)
     }
 
     @Test func aNameThatIsNotUTF8IsNotFound() throws {
@@ -69,11 +71,6 @@ struct SessionTests {
         #expect(try kernel.call(.lookup, node: 1, [0xff, 0xfe, 0]).error == -ENOENT)
         #expect(try kernel.call(.getxattr, node: 2, bytes(UInt32(10), UInt32(0)) + [0xff, 0]).error == -ENODATA)
         #expect(filesystem.calls.withLock { $0 }.isEmpty)
-    }
-
-    @Test func aDroppedRequestIsAnsweredWithAnError() throws {
-        let kernel = try KernelSide(TestFilesystem())
-        #expect(try kernel.call(.lookup, node: 1, text("dropped")).error == -EIO)
     }
 
     @Test func getattrReceivesTheHandle() throws {
@@ -152,8 +149,9 @@ struct SessionTests {
         #expect((0..<5).map { statistics.number(UInt64.self, at: $0 * 8) } == [10, 6, 6, 0, 0])
         #expect(statistics.number(UInt32.self, at: 40) == 512)
         #expect(statistics.number(UInt32.self, at: 44) == 255)
-        // After ENOSYS the kernel treats the whole file as data.
+        // After ENOSYS the kernel treats the whole file as data, and sends no further request for a flush.
         #expect(try kernel.call(.lseek, node: 2, bytes(UInt64(77), UInt64(10), UInt32(3), UInt32(0))).error == -ENOSYS)
+        #expect(try kernel.call(.flush, node: 2, bytes(UInt64(0), UInt64(0), UInt64(0))).error == -ENOSYS)
     }
 
     @Test func readdirplusContinuesWhereTheBufferWasFull() throws {
@@ -179,19 +177,10 @@ struct SessionTests {
         #expect(listed[4].inode == 104)
         #expect(listed[5].node == NodeID(rawValue: 15))
         #expect(listed[5].size == 1_000)
-    }
-
-    @Test func readdirGetsTheSameNamesWithoutNodes() throws {
-        let kernel = try KernelSide(TestFilesystem())
+        // readdir gets the same names without nodes.
         let answer = try kernel.call(.readdir, node: 1, readRequest(handle: 0, offset: 8, size: 4_096))
         let page = answer.payload.withUnsafeBytes { ListedEntry.decode($0, withAttributes: false) }
         #expect(page.map(\.name) == ["name 8", "name 9"] && page.map(\.inode) == [118, 119])
         #expect(page.map(\.nextOffset) == [9, 10] && page.allSatisfy { $0.node == nil && $0.size == nil })
-    }
-
-    /// After ENOSYS the kernel treats a flush as done, and sends no further request for one.
-    @Test func aFlushIsNotImplemented() throws {
-        let kernel = try KernelSide(TestFilesystem())
-        #expect(try kernel.call(.flush, node: 2, bytes(UInt64(0), UInt64(0), UInt64(0))).error == -ENOSYS)
     }
 }
