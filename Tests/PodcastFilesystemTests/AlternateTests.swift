@@ -37,20 +37,14 @@ struct AlternateTests {
 
         """
 
-    private func names(_ folder: NodeID) throws -> [String] {
-        let handle = try mounted.opendir(folder)
-        defer { mounted.request { mounted.filesystem.releasedir($0, node: folder, handle: handle) } }
-        return try #require(mounted.list(folder, handle)).map(\.name).filter { $0 != "." && $0 != ".." }
-    }
-
     @Test func eachEncodingIsAFileInTheEpisodesFolder() throws {
         let folder = try mounted.entry("Show", ".alternates")
         #expect(folder.attributes.kind == .directory)
-        #expect(try names(try mounted.entry("Show").node).contains(".alternates"))
-        #expect(try names(folder.node) == [Self.episode])
+        #expect(try mounted.names("Show").contains(".alternates"))
+        #expect(try mounted.names("Show", ".alternates") == [Self.episode])
         let files = try mounted.entry("Show", ".alternates", Self.episode)
         #expect(files.attributes.kind == .directory && files.attributes.permissions == 0o555)
-        #expect(try names(files.node) == ["Small 32k en.opus", "Video 720p.mp4", "Stream.m3u8"])
+        #expect(try mounted.names("Show", ".alternates", Self.episode) == ["Small 32k en.opus", "Video 720p.mp4", "Stream.m3u8"])
         for name in ["small 32k en.opus", "Small", "", ".alternates", Self.episode] {
             #expect(mounted.lookup(name, in: files.node) == .error(.noSuchFileOrDirectory), "\(name)")
         }
@@ -64,7 +58,7 @@ struct AlternateTests {
         try mounted.subscribe("Other")
         let other = try mounted.entry("Other").node
         #expect(mounted.lookup(".alternates", in: other) == .error(.noSuchFileOrDirectory))
-        #expect(try !names(other).contains(".alternates"))
+        #expect(try !mounted.names("Other").contains(".alternates"))
     }
 
     @Test func attributesDistinguishTheAlternateFromTheMainFile() throws {
@@ -126,30 +120,24 @@ struct AlternateTests {
     }
 
     @Test func theShowsPageLinksAlternatesWithTheirCurrentSizes() async throws {
-        func page() async throws -> (text: String, modified: Int64) {
-            let entry = try mounted.entry("Show", "index.html")
-            let handle = try await mounted.open(entry.node).handle()
-            defer { mounted.release(entry.node, handle) }
-            guard case .bytes(let bytes)? = mounted.read(entry.node, handle, 0, 1 << 20).answer else { return ("", 0) }
-            return (String(decoding: bytes, as: UTF8.self), entry.attributes.modified)
-        }
-        let before = try await page()
+        let before = try await mounted.content("Show", "index.html")
+        let modified = try mounted.entry("Show", "index.html").attributes.modified
         let folder = ".alternates/2026-01-01%20Episode%201"
         #expect(
-            before.text.contains("<a href=\"\(folder)/Small%2032k%20en.opus\">Small 32k en</a> (audio/opus, 68.4 KiB)"))
+            before.contains("<a href=\"\(folder)/Small%2032k%20en.opus\">Small 32k en</a> (audio/opus, 68.4 KiB)"))
         #expect(
-            before.text.contains("<a href=\"\(folder)/Video%20720p.mp4\">") && before.text.contains("Stream.m3u8\">"))
+            before.contains("<a href=\"\(folder)/Video%20720p.mp4\">") && before.contains("Stream.m3u8\">"))
         let file = try mounted.entry("Show", ".alternates", Self.episode, "Small 32k en.opus")
         let number = try #require(NodeNumber(file.node))
         try mounted.store(
             TestContent(seed: 7, size: 100_000), of: try #require(try mounted.library.episode(id: number.episode)))
-        let after = try await page()
-        #expect(after.text.contains("Small 32k en</a> (audio/opus, 97.7 KiB)") && after.modified > before.modified)
+        let after = try await mounted.content("Show", "index.html")
+        #expect(after.contains("Small 32k en</a> (audio/opus, 97.7 KiB)"))
+        #expect(try mounted.entry("Show", "index.html").attributes.modified > modified)
     }
 
     @Test func changesInvalidateTheNameInTheAlternatesFolderOnly() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let id = try mounted.episode().id
         let gone = try #require(try mounted.library.alternates(of: id).first)
         try mounted.refresh(show, Self.feed(""), now: 1_800_000_000)

@@ -54,52 +54,42 @@ struct CallingProgramTests {
         #expect(program(22)?.isAmong(["updatedb.plocate"]) == false, "8 bytes are the whole name")
     }
 
-    struct Command: Sendable {
-        let words: [String]
-        let executable: String
-        let script: String?
-
-        init(_ words: [String], _ executable: String, _ script: String?) {
-            self.words = words
-            self.executable = executable
-            self.script = script
-        }
-    }
-
-    private static let commands: [Command] = [
-        Command(["python3", "/usr/bin/beet", "import"], "python3.11", "beet"),
-        Command(["/usr/bin/python3", "-u", "-W", "ignore", "/opt/my-scan.py", "-c", "x"], "python3", "my-scan"),
-        Command(["python3", "-m", "my.scan", "x"], "python3.12", "my"),
-        Command(["node", "--no-warnings", "-r", "./hook.js", "/srv/scan/scan.mjs"], "node", "scan"),
-        Command(["perl", "-w", "-I", "/lib/x", "/usr/bin/exiftool", "a.mp3"], "perl5.36-x86_64-linux-gnu", "exiftool"),
-        Command(["python3", "-Es", "-d", "-X", "dev", "-Wignore", "/opt/scan.py", "x"], "python3.12", "scan"),
-        Command(["python3", "-um", "my.scan", "x"], "python3.12", "my"),
-        Command(["perl", "-d:Trace", "-X", "-l", "-W", "/opt/scan.pl", "x"], "perl", "scan"),
-        Command(["perl", "-p", "-i.bak", "-MFile::Find=find", "/opt/scan.pl", "x"], "perl", "scan"),
-        Command(["ruby", "-E", "utf-8", "-W0", "-rjson", "/opt/scan.rb"], "ruby3.1", "scan"),
-        Command(["lua5.4", "-E", "-e", "x=1", "/opt/scan.lua"], "lua5.4", "scan"),
-        Command(["php", "-d", "a=b", "-n", "/x/scan.php"], "php8.2", "scan"),
-        Command(["guile", "-e", "main", "-s", "/opt/scan.scm"], "guile-3.0", "scan"),
-        Command(["ruby3.1", "/usr/local/bin/scan"], "ruby3.1", "scan"),
-        Command(["deno", "run", "--allow-read", "scan.ts"], "deno", "scan"),
-        Command(["php", "-f", "/x/scan.php"], "php8.2", "scan"),
-        Command(["python3", "/opt/player.py", "scan"], "python3", nil),
-        Command(["python3"], "python3", nil),
-        Command([], "python3", nil),
-        Command(["mpv", "/usr/bin/beet"], "mpv", nil),
-        Command(["nodeterm", "/usr/bin/beet"], "nodeterm", nil),
-        Command(["perlite", "beet"], "perlite", nil),
-        Command(["-bash", "/usr/bin/beet"], "bash", nil),
+    private static let commands: [([String], executable: String, script: String?)] = [
+        (["python3", "/usr/bin/beet", "import"], "python3.11", "beet"),
+        (["/usr/bin/python3", "-u", "-W", "ignore", "/opt/my-scan.py", "-c", "x"], "python3", "my-scan"),
+        (["python3", "-m", "my.scan", "x"], "python3.12", "my"),
+        (["node", "--no-warnings", "-r", "./hook.js", "/srv/scan/scan.mjs"], "node", "scan"),
+        (["perl", "-w", "-I", "/lib/x", "/usr/bin/exiftool", "a.mp3"], "perl5.36-x86_64-linux-gnu", "exiftool"),
+        (["python3", "-Es", "-d", "-X", "dev", "-Wignore", "/opt/scan.py", "x"], "python3.12", "scan"),
+        (["python3", "-um", "my.scan", "x"], "python3.12", "my"),
+        (["perl", "-d:Trace", "-X", "-l", "-W", "/opt/scan.pl", "x"], "perl", "scan"),
+        (["perl", "-p", "-i.bak", "-MFile::Find=find", "/opt/scan.pl", "x"], "perl", "scan"),
+        (["ruby", "-E", "utf-8", "-W0", "-rjson", "/opt/scan.rb"], "ruby3.1", "scan"),
+        (["lua5.4", "-E", "-e", "x=1", "/opt/scan.lua"], "lua5.4", "scan"),
+        (["php", "-d", "a=b", "-n", "/x/scan.php"], "php8.2", "scan"),
+        (["guile", "-e", "main", "-s", "/opt/scan.scm"], "guile-3.0", "scan"),
+        (["ruby3.1", "/usr/local/bin/scan"], "ruby3.1", "scan"),
+        (["deno", "run", "--allow-read", "scan.ts"], "deno", "scan"),
+        (["php", "-f", "/x/scan.php"], "php8.2", "scan"),
+        (["python3", "/opt/player.py", "scan"], "python3", nil),
+        (["python3"], "python3", nil),
+        ([], "python3", nil),
+        (["mpv", "/usr/bin/beet"], "mpv", nil),
+        (["nodeterm", "/usr/bin/beet"], "nodeterm", nil),
+        (["perlite", "beet"], "perlite", nil),
+        (["-bash", "/usr/bin/beet"], "bash", nil),
     ]
 
-    @Test(arguments: commands) func theScriptOfAnInterpreterIsRecognized(_ command: Command) throws {
-        try add(30, executable: "/usr/bin/\(command.executable)", comm: command.executable, command: command.words)
-        try add(31, of: 30, comm: "worker", command: command.words)
-        #expect(program(31)?.isAmong([command.script ?? ""]) == (command.script != nil), "a thread of the process")
+    @Test(arguments: commands) func theScriptOfAnInterpreterIsRecognized(
+        words: [String], executable: String, script: String?
+    ) throws {
+        try add(30, executable: "/usr/bin/\(executable)", comm: executable, command: words)
+        try add(31, of: 30, comm: "worker", command: words)
+        #expect(program(31)?.isAmong([script ?? ""]) == (script != nil), "a thread of the process")
         let found = try #require(program(30))
-        #expect(found.isAmong([command.executable]), "the interpreter can be listed too")
-        #expect(found.isAmong([command.script ?? ""]) == (command.script != nil), "\(found)")
-        if command.script == nil { #expect(!found.isAmong(["beet", "scan", "my-scan", "print"])) }
+        #expect(found.isAmong([executable]), "the interpreter can be listed too")
+        #expect(found.isAmong([script ?? ""]) == (script != nil), "\(found)")
+        if script == nil { #expect(!found.isAmong(["beet", "scan", "my-scan", "print"])) }
     }
 
     /// The `exe` link of another user's process is not readable, so `comm` identifies the interpreter.

@@ -135,10 +135,9 @@ struct ControlTests {
             (.refreshed([RefreshResult(name: "Show", added: 0, error: "the server answered 500")]), .error(.ioError)),
             (.refreshed([]), .error(.ioError)),
         ]
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             daemon.answer(frame, replies[daemon.frames.count - 1].0)
         }
-        try await mounted.connect()
         for (reply, answer) in replies {
             #expect(try await mounted.setxattr(node, "user.podfs.task", "evict").answered() == answer, "\(reply)")
         }
@@ -150,10 +149,9 @@ struct ControlTests {
             (Failure(errorNumber: 28, message: "the disk is full"), Errno.noSpace),
             (Failure(message: "no"), .ioError), (Failure(kind: .usage, message: "no"), .ioError),
         ]
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             daemon.answer(frame, failures[daemon.frames.count - 1].0)
         }
-        try await mounted.connect()
         for (_, error) in failures {
             #expect(try await mounted.setxattr(node, "user.podfs.task", "resume").answered() == .error(error))
         }
@@ -166,8 +164,7 @@ struct ControlTests {
     }
 
     @Test func aCallerThatIsInterruptedIsAnswered() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let reply = mounted.setxattr(node, "user.podfs.task", "resume")
         let command = try #require(try await daemon.wait(for: .command).first)
         reply.interrupt()

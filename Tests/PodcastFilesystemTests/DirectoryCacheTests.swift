@@ -15,23 +15,6 @@ struct DirectoryCacheTests {
         DirectoryCache.OpenInputs(listing: basis(number), count: count, now: now, invalidations: invalidations)
     }
 
-    @Test func lostAttributesAreSentAgain() {
-        var listing = DirectoryCache()
-        _ = listing.open(1, Self.opening(count: 80, invalidations: 5))
-        _ = listing.requested(1)
-        #expect(listing.finished(1) == false)
-        listing.close(1)
-        #expect(listing.open(2, Self.opening(count: 80, invalidations: 15)) == .shares)
-        // The cache is not cleared while a stream that may fill it is open.
-        #expect(listing.open(3, Self.opening(count: 80, invalidations: 16)) == .bypasses)
-        listing.close(2)
-        #expect(listing.open(4, Self.opening(count: 80, invalidations: 16)) == .fills)
-        _ = listing.requested(4)
-        #expect(listing.finished(4) == false)
-        listing.close(4)
-        #expect(listing.open(5, Self.opening(count: 80, invalidations: 16)) == .shares)
-    }
-
     @Test func expiredAttributesAreSentAgain() {
         var listing = DirectoryCache()
         _ = listing.open(1, Self.opening(at: .seconds(10)))

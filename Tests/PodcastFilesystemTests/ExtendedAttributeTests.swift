@@ -13,15 +13,11 @@ struct ExtendedAttributeTests {
 
     init() throws { mounted = try Mounted() }
 
-    private func episodeNode(_ number: Int = 1) throws -> NodeID {
-        NodeNumber(kind: .episode, generation: 1, row: try mounted.episode(number).id).node
-    }
-
     // MARK: Listing and getting
 
     @Test func exactlyTheListedAttributesCanBeRead() throws {
         try mounted.subscribe(episodes: 2)
-        for node in [try episodeNode(), try mounted.entry("Show").node] {
+        for node in [try mounted.episodeNode(), try mounted.entry("Show").node] {
             let names = mounted.xattrNames(node)
             #expect(names.count > 5 && Set(names).count == names.count)
             for name in names {
@@ -42,7 +38,7 @@ struct ExtendedAttributeTests {
 
     @Test func sizesAreReportedAndASmallBufferIsAnError() throws {
         try mounted.subscribe()
-        let node = try episodeNode()
+        let node = try mounted.episodeNode()
         let title = Array("Episode 1".utf8)
         #expect(mounted.xattr(node, "user.dublincore.title", capacity: 0) == .size(9))
         #expect(mounted.xattr(node, "user.dublincore.title", capacity: 9) == .bytes(title))
@@ -118,6 +114,9 @@ struct ExtendedAttributeTests {
             #expect(!names.contains("user.dublincore." + name), "\(name)")
         }
         #expect(names.contains("user.podfs.played") && names.contains("user.podfs.ranges"))
+        // Without a date, the mtime is the time of the first refresh.
+        let attributes = try mounted.entry("Bare", "x.mp3").attributes
+        #expect(attributes.size == 0 && attributes.modified == 1_700_000_000)
     }
 
     @Test func urlsShowNoCredentials() throws {
@@ -156,7 +155,7 @@ struct ExtendedAttributeTests {
         try mounted.subscribe(length: 300_000)
         let episode = try mounted.episode()
         try mounted.store(TestContent(seed: 4, size: 250_000), of: episode)
-        let node = try episodeNode()
+        let node = try mounted.episodeNode()
         #expect(mounted.fact(node, "user.podfs.state") == "cached")
         #expect(mounted.fact(node, "user.podfs.progress") == "100.0")
         #expect(mounted.fact(node, "user.podfs.bytes_received") == "250000")
@@ -165,6 +164,10 @@ struct ExtendedAttributeTests {
         #expect(mounted.fact(node, "user.podfs.size_source") == "server")
         #expect(mounted.fact(node, "user.podfs.sha256") == (try mounted.episode().sha256))
         #expect(mounted.fact(node, "user.podfs.sha256")?.utf8.count == 64)
+        #expect(mounted.fact(node, "user.podfs.integrity") == nil)
+        try mounted.library.complete(
+            episode: episode.id, generation: 1, size: 250_000, sha256: "aa", isVerified: true, now: 1_700_000_400)
+        #expect(mounted.fact(node, "user.podfs.integrity") == "verified")
     }
 
     @Test func withoutADaemonAttributesComeFromCheckpointAndLibrary() throws {
@@ -172,7 +175,7 @@ struct ExtendedAttributeTests {
         try mounted.store(
             TestContent(seed: 4, size: 500_000), of: try mounted.episode(), ranges: [0..<100_000, 300_000..<350_001],
             complete: false)
-        let node = try episodeNode()
+        let node = try mounted.episodeNode()
         #expect(mounted.fact(node, "user.podfs.ranges") == "0-99999,300000-350000")
         #expect(mounted.fact(node, "user.podfs.bytes_received") == "150001")
         #expect(mounted.fact(node, "user.podfs.progress") == "30.0")
@@ -189,8 +192,7 @@ struct ExtendedAttributeTests {
 
     @Test func aRunningTaskHasTheDaemonsAttributes() async throws {
         try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let id = try mounted.episode().id
         var report = TaskInfo(id: 5, state: .running)
         report.episode = id
@@ -204,7 +206,7 @@ struct ExtendedAttributeTests {
             daemon.send(Event(sequence: 1, time: 1_700_000_000, body(report)))
         }
         send(Event.Body.progress)
-        let node = try episodeNode()
+        let node = try mounted.episodeNode()
         try await waitUntil { mounted.fact(node, "user.podfs.state") == "running" }
         // The value is below 100 until the last byte has arrived.
         #expect(mounted.fact(node, "user.podfs.progress") == "99.9")
@@ -237,34 +239,19 @@ struct ExtendedAttributeTests {
         #expect(mounted.fact(node, "user.podfs.error") == nil)
     }
 
-    /// Sends an event about the only episode, which has no task, and waits until its attributes show the error.
-    private func told(
-        _ body: (TaskInfo) -> Event.Body, _ state: TaskState, _ error: String
-    ) async throws -> (node: NodeID, daemon: FakeDaemon, report: TaskInfo) {
+    @Test func anOpenWithoutATaskThatWaitsOrHasFailedShowsItsError() async throws {
         try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
-        var report = TaskInfo(id: 0, state: state)
+        let daemon = try await mounted.daemon()
+        let node = try mounted.episodeNode()
+        var report = TaskInfo(id: 0, state: .remote)
         report.episode = try mounted.episode().id
-        report.error = error
-        daemon.send(Event(sequence: 1, time: 1_700_000_000, body(report)))
-        let node = try episodeNode()
-        try await waitUntil { mounted.fact(node, "user.podfs.error") == error }
-        #expect(mounted.fact(node, "user.podfs.state") == state.rawValue)
-        return (node, daemon, report)
-    }
-
-    @Test func aFailedOpenWithoutATaskIsShownAsFailed() async throws {
-        _ = try await told(Event.Body.failed, .failed, "the server answered 403")
-    }
-
-    @Test func aWaitingOpenShowsTheLastError() async throws {
-        let (node, daemon, told) = try await told(Event.Body.state, .remote, "the server answered 503")
-        var report = told
-        report.error = nil
-        daemon.send(Event(sequence: 2, time: 1_700_000_000, .state(report)))
-        try await waitUntil { mounted.fact(node, "user.podfs.error") == nil }
-        #expect(mounted.fact(node, "user.podfs.state") == "remote")
+        for (state, error) in [(TaskState.remote, "the server answered 503"), (.remote, nil), (.failed, "no route")] {
+            (report.state, report.error) = (state, error)
+            let body = state == .failed ? Event.Body.failed(report) : .state(report)
+            daemon.send(Event(sequence: 1, time: 1_700_000_000, body))
+            try await waitUntil { mounted.fact(node, "user.podfs.error") == error }
+            #expect(mounted.fact(node, "user.podfs.state") == state.rawValue)
+        }
     }
 
     // MARK: Shows

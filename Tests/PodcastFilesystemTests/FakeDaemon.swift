@@ -38,11 +38,9 @@ final class FakeDaemon: Sendable {
         }
     }
 
-    /// Creates a daemon that answers each open with `grant`, and nothing else.
-    convenience init(_ paths: InstallationPaths, granting grant: Grant) throws {
-        try self.init(paths) { daemon, frame in
-            if frame.kind == .open { daemon.answer(frame, grant) }
-        }
+    /// Returns a handler that answers each open with `grant`, and nothing else.
+    static func granting(_ grant: Grant) -> Handler {
+        { daemon, frame in if frame.kind == .open { daemon.answer(frame, grant) } }
     }
 
     /// Closes every connection at once, as SIGKILL does.

@@ -35,17 +35,12 @@ struct FindFolderTests {
         while try update.perform() {}
     }
 
-    private func names(_ term: String) throws -> [String] {
-        let node = try mounted.entry(".find", term).node
-        return try #require(mounted.list(node, try mounted.opendir(node))).dropFirst(2).map(\.name)
-    }
-
     @Test func theFolderListsNothingAndEveryNameInItIsAFolder() throws {
         let find = try mounted.entry(".find").node
-        #expect(try mounted.list(find, mounted.opendir(find))?.map(\.name) == [".", ".."])
+        #expect(try mounted.names(".find") == [])
         for name in ["squid", "a b", "\"", "🦑", String(repeating: "x", count: 255), "AND"] {
             #expect(try mounted.entry(".find", name).attributes.kind == .directory)
-            #expect(try names(name) == ["playlist.m3u8", ".nomedia"])
+            #expect(try mounted.names(".find", name) == ["playlist.m3u8", ".nomedia"])
         }
         #expect(mounted.lookup(".git", in: find) == .error(.noSuchFileOrDirectory))
         #expect(mounted.attributes(NodeNumber(kind: .findTerm, row: 5).node) == nil)
@@ -56,7 +51,7 @@ struct FindFolderTests {
         _ = try publish("Sea", ["One", "The Squid", "Two squid notes and a longer title"])
         _ = try publish("Other", ["Squid", "Octopus"])
         try index()
-        let found = try names("squid")
+        let found = try mounted.names(".find", "squid")
         #expect(
             found == [
                 "playlist.m3u8", ".nomedia", "2026-01-01 Squid - Other.mp3", "2026-01-02 The Squid - Sea.mp3",
@@ -79,11 +74,8 @@ struct FindFolderTests {
     @Test func thePlaylistHasTheOrderOfTheLinks() async throws {
         _ = try publish("Sea", ["Squid and other things", "Squid"])
         try index()
-        let playlist = try mounted.entry(".find", "squid", "playlist.m3u8")
-        let handle = try await mounted.open(playlist.node).handle()
-        let bytes = try mounted.read(playlist.node, handle, 0, 4_096).answer.bytes
         #expect(
-            String(decoding: bytes, as: UTF8.self) == """
+            try await mounted.content(".find", "squid", "playlist.m3u8") == """
                 #EXTM3U
                 #PLAYLIST:squid
                 #EXTINF:-1,Squid
@@ -98,10 +90,10 @@ struct FindFolderTests {
     @Test func removedEpisodesDisappear() throws {
         let show = try publish("Sea", ["Squid", "Squid two"])
         try index()
-        #expect(try names("squid").count == 4)
+        #expect(try mounted.names(".find", "squid").count == 4)
         let link = try mounted.entry(".find", "squid", "2026-01-01 Squid - Sea.mp3").node
         _ = try mounted.library.unsubscribe(podcast: show.id)
-        #expect(try names("squid").count == 2)
+        #expect(try mounted.names(".find", "squid").count == 2)
         #expect(mounted.request { mounted.filesystem.readlink($0, node: link) }.answer == .error(.staleNFSFileHandle))
     }
 

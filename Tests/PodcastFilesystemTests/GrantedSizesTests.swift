@@ -44,19 +44,14 @@ struct GrantedSizesTests {
         #expect(grants.applied(to: guess).size == 250)
     }
 
-    @Test func anotherFileOfTheFeedHasNoGrant() {
-        var grants = GrantedSizes()
-        grants.add(250, of: number, replacing: guessed, now: 20)
-        var later = guess
-        later.changed = 22
-        #expect(grants.applied(to: later) == later)
-    }
-
-    @Test(arguments: [false, true]) func anotherFileWithinTheSameSecondHasNoGrant(isRecorded: Bool) {
+    @Test(arguments: [false, true]) func anotherFileOfTheFeedHasNoGrant(isRecorded: Bool) {
         var grants = GrantedSizes()
         grants.add(250, of: number, replacing: guessed, now: 20)
         if isRecorded { grants.markRecorded(confirmed(250)) }
         var later = guess
+        later.changed = 22
+        #expect(grants.applied(to: later) == later)
+        // Within the same second, the size or its source differs.
         (later.size, later.changed) = (120, 20)
         #expect(grants.applied(to: later) == later)
         (later.size, later.sizeSource) = (100, .estimate)

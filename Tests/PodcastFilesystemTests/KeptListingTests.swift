@@ -63,17 +63,6 @@ struct KeptListingTests {
         for folder in [NodeID.root, try mounted.entry("Latest").node] { #expect(try !open(folder).cacheReaddir) }
     }
 
-    @Test func anotherShowInBetweenMakesNoDifference() throws {
-        try mounted.subscribe("Other", episodes: 2)
-        let other = try mounted.entry("Other").node
-        for folder in [show, other] { close(folder, try open(folder)) }
-        for folder in [show, other, show] {
-            let again = try open(folder)
-            #expect(again.cacheReaddir && again.keepCache)
-            close(folder, again)
-        }
-    }
-
     @Test func aRejectedOpenClearsNothing() throws {
         _ = try open(show, refusing: true)
         let first = try open(show)
@@ -87,8 +76,7 @@ struct KeptListingTests {
     }
 
     @Test func invalidatedAttributesAreSentAgain() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let now = Int64(time(nil))
         try mounted.refresh(
             podcast, .show("Show", episodes: 20, length: 400_000) { "http://127.0.0.1:9/Show/\($0).mp3" }, now: now)
@@ -128,22 +116,8 @@ struct KeptListingTests {
         #expect(Set(now.map(\.name)).isSubset(of: listed))
     }
 
-    @Test func aStreamContinuesItsListingAfterARename() throws {
-        let (first, second) = (try open(show), try open(show))
-        #expect(!second.cacheReaddir)
-        let before = try #require(mounted.list(show, first.handle))
-        let third = try open(show)
-        #expect(third.cacheReaddir && third.keepCache)
-        try rename()
-        let now = try #require(mounted.list(show, first.handle))
-        #expect(now.map(\.name) != before.map(\.name))
-        let rest = try #require(mounted.list(show, first.handle, from: before[9].nextOffset))
-        #expect(rest.map(\.name) == before.dropFirst(10).map(\.name))
-    }
-
     @Test func aChangeClearsTheKernelsCacheOfAnOpenFolder() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let (read, unread) = (try open(show), try mounted.opendir(.root))
         let before = try list(show, read)
         try rename()
@@ -156,8 +130,7 @@ struct KeptListingTests {
     }
 
     @Test func aStreamFirstReadAfterAChangeHasCurrentNames() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let stream = try open(show)
         try rename()
         let event = Event(sequence: 1, time: 1_700_000_100, .show(podcast.id, name: nil, formerName: nil))
@@ -167,8 +140,7 @@ struct KeptListingTests {
     }
 
     @Test func aStreamThatEndsWithOldNamesDropsTheCache() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let stream = try open(show)
         let begin = try #require(mounted.list(show, stream.handle, size: 1_000))
         try rename()

@@ -59,22 +59,6 @@ struct KernelCacheTests {
         #expect(observed == [10, 11, 11, 12])
     }
 
-    @Test func aNewRenditionInvalidatesItsNameInEveryFolderOfTheShow() throws {
-        var cache = KernelCache()
-        let found = cache.terms.lookUp("tide")
-        let term = try #require(found.number)
-        cache.terms.set(found: [.init(podcast: 1, name: "Show")], by: term)
-        var place = Self.place
-        place.generation = 2
-        let renamed = cache.changed(place, row: nil, isRenamed: true)
-        #expect(
-            renamed == [
-                .attributes(NodeNumber(kind: .episode, generation: 2, row: 7)),
-                .entry(parent: NodeNumber(kind: .show, row: 1), name: "One.mp3"),
-                .entry(parent: NodeNumber(kind: .foundShow, generation: term, row: 1), name: "One.mp3"),
-            ])
-    }
-
     @Test func dataReadBeforeAChangeIsOutdated() {
         var cache = KernelCache()
         let before = cache.changes.last

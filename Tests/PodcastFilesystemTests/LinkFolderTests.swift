@@ -12,10 +12,7 @@ struct LinkFolderTests {
 
     init() throws { mounted = try Mounted() }
 
-    private func names(_ folder: String) throws -> [String] {
-        let node = try mounted.entry(folder).node
-        return try #require(mounted.list(node, try mounted.opendir(node))).dropFirst(5).map(\.name)
-    }
+    private func links(_ folder: String) throws -> [String] { Array(try mounted.names(folder).dropFirst(3)) }
 
     private func target(_ node: NodeID) -> RecordedAnswer? {
         mounted.request { mounted.filesystem.readlink($0, node: node) }.answer
@@ -24,7 +21,7 @@ struct LinkFolderTests {
     @Test func theLatestEpisodesOfAllShowsAreLinks() throws {
         try mounted.subscribe("One", episodes: 40)
         try mounted.subscribe("Two", episodes: 30)
-        let found = try names("Latest")
+        let found = try links("Latest")
         #expect(found.count == 50 && Set(found).count == 50)
         let latest = "2026-02-09 Episode 40 - One.mp3"
         #expect(found.contains(latest) && found.contains("2026-01-30 Episode 30 - Two.mp3"))
@@ -42,30 +39,6 @@ struct LinkFolderTests {
                 == .error(.noSuchFileOrDirectory))
     }
 
-    @Test func aListingContainsTheLinks() throws {
-        try mounted.subscribe("One", episodes: 3)
-        let node = try mounted.entry("Latest").node
-        let entries = try #require(mounted.list(node, try mounted.opendir(node)))
-        #expect(entries[0].inode == node.rawValue && entries[1].inode == 0x8000_0001)
-        #expect(entries.dropFirst(2).prefix(3).map(\.name) == ["playlist.m3u8", ".nomedia", "index.html"])
-        for entry in entries.dropFirst(5) {
-            let looked = try mounted.entry("Latest", entry.name)
-            #expect(entry.node == looked.node && entry.inode == looked.attributes.inode && entry.kind == .symlink)
-        }
-        #expect(try names("Downloaded").isEmpty)
-    }
-
-    @Test func downloadedListsCompleteEpisodes() throws {
-        try mounted.subscribe("One", episodes: 3)
-        try mounted.store(TestContent(seed: 1, size: 500_000), of: try mounted.episode(2))
-        try mounted.store(
-            TestContent(seed: 1, size: 500_000), of: try mounted.episode(3), ranges: [0..<10], complete: false)
-        #expect(try names("Downloaded") == ["2026-01-02 Episode 2 - One.mp3"])
-        let link = try mounted.entry("Downloaded", "2026-01-02 Episode 2 - One.mp3")
-        let latest = try mounted.entry("Latest", "2026-01-02 Episode 2 - One.mp3")
-        #expect(link.node != latest.node && target(link.node) == target(latest.node))
-    }
-
     @Test func namesAreUniqueAndShortEnough() throws {
         let long = String(repeating: "ü", count: 200)
         // "a - b" of "c" and "a" of "b - c" would have equal names, and so would two truncated ones.
@@ -77,7 +50,7 @@ struct LinkFolderTests {
                 ),
                 url: "http://127.0.0.1:9/\(show.count).xml")
         }
-        let found = try names("Latest")
+        let found = try links("Latest")
         #expect(found.count == 4 && Set(found).count == 4 && found.allSatisfy { $0.utf8.count <= 255 })
         #expect(found.contains("a - b - c.mp3") && found.contains("a - b - c (2).mp3"))
         var targets: Set<String> = []
@@ -98,11 +71,10 @@ struct LinkFolderTests {
         let podcast = try mounted.subscribe("One", episodes: 2)
         let episode = try mounted.episode(2)
         try mounted.store(TestContent(seed: 1, size: 500_000), of: episode)
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let downloaded = try mounted.entry("Downloaded").node
         let latest = try mounted.entry("Latest").node
-        #expect(try names("Downloaded").count == 1 && names("Latest").count == 2)
+        #expect(try links("Downloaded").count == 1 && links("Latest").count == 2)
         // Evict the episode.
         try mounted.library.dropRendition(episode: episode.id, now: 1_700_000_500)
         let event = Event(sequence: 1, time: 1_700_000_500, .episode(episode.id, formerName: nil))
@@ -111,7 +83,7 @@ struct LinkFolderTests {
         try await waitUntil { mounted.notifier.messages.contains(gone) }
         try await waitUntil { mounted.notifier.messages.contains(.attributes(downloaded)) }
         #expect(!mounted.notifier.messages.contains(.attributes(latest)))
-        #expect(try names("Downloaded").isEmpty)
+        #expect(try links("Downloaded").isEmpty)
         // A renamed show has links with other names and other targets.
         try mounted.library.renamePodcast(id: podcast.id, to: "Uno")
         daemon.send(Event(sequence: 2, time: 1_700_000_600, .show(podcast.id, name: "Uno", formerName: nil)))
@@ -134,11 +106,10 @@ struct LinkFolderTests {
 
     @Test func aPlayedEpisodeLeavesUnplayedAtOnce() async throws {
         try mounted.subscribe("One", episodes: 2)
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let unplayed = try mounted.entry("Unplayed").node
         let name = "2026-01-02 Episode 2 - One.mp3"
-        #expect(try names("Unplayed").sorted() == ["2026-01-01 Episode 1 - One.mp3", name])
+        #expect(try links("Unplayed").sorted() == ["2026-01-01 Episode 1 - One.mp3", name])
         let playlist = try mounted.entry("Unplayed", "playlist.m3u8")
         #expect(playlist.attributes.kind == .regular && playlist.attributes.size > 0)
         #expect(try mounted.entry("Unplayed", ".nomedia").attributes.size == 0)
@@ -147,7 +118,7 @@ struct LinkFolderTests {
         daemon.send(Event(sequence: 1, time: 1_700_000_500, .episode(episode.id, formerName: nil)))
         try await waitUntil { mounted.notifier.messages.contains(.entry(parent: unplayed, name: name)) }
         try await waitUntil { mounted.notifier.messages.contains(.attributes(playlist.node)) }
-        #expect(try names("Unplayed") == ["2026-01-01 Episode 1 - One.mp3"])
+        #expect(try links("Unplayed") == ["2026-01-01 Episode 1 - One.mp3"])
         // Once the kernel has forgotten the folder, the filesystem sends no invalidation for it.
         mounted.filesystem.forget(node: unplayed, count: 9)
         let count = mounted.notifier.messages.count { $0 == .attributes(unplayed) }
@@ -156,20 +127,5 @@ struct LinkFolderTests {
         daemon.send(Event(sequence: 3, time: 1_700_000_600, .view(name: "Gone", isRemoved: true)))
         try await waitUntil { mounted.notifier.messages.contains(.entry(parent: .root, name: "Gone")) }
         #expect(mounted.notifier.messages.count { $0 == .attributes(unplayed) } == count)
-    }
-
-    @Test func tagsLinkToTheirShows() throws {
-        let show = try mounted.subscribe("One", episodes: 1)
-        #expect(try mounted.list(mounted.entry("Tags").node, mounted.opendir(mounted.entry("Tags").node))?.count == 2)
-        try mounted.library.setTags(["News", "Daily"], of: show.id)
-        let tags = try mounted.entry("Tags").node
-        let listed = try #require(mounted.list(tags, try mounted.opendir(tags)))
-        #expect(listed.map(\.name).sorted() == [".", "..", "Daily", "News"])
-        let tag = try mounted.entry("Tags", "News").node
-        #expect(try #require(mounted.list(tag, try mounted.opendir(tag))).map(\.name) == [".", "..", "One"])
-        let link = try mounted.entry("Tags", "News", "One")
-        #expect(target(link.node) == .link("../../One") && link.attributes.size == 9)
-        try mounted.library.setTags(["News"], of: show.id)
-        #expect(mounted.lookup("Daily", in: tags) == .error(.noSuchFileOrDirectory))
     }
 }

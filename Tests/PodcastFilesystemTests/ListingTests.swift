@@ -11,42 +11,7 @@ struct ListingTests {
 
     init() throws { mounted = try Mounted() }
 
-    private let made = [
-        ".", "..", ".status", ".status.json", ".nomedia", ".trackerignore", ".subscriptions.opml",
-        ".status.html", "index.html", ".find", ".search", "Tags", "Downloaded", "In Progress", "Latest",
-        "Unplayed",
-    ]
-
     private let madeInShow = ["playlist.m3u8", "index.html", ".feed.json", ".notes", ".chapters"]
-
-    @Test func theRootListsGeneratedFilesAndShows() throws {
-        let second = try mounted.subscribe("Second")
-        let first = try mounted.subscribe("First")
-        let handle = try mounted.opendir(.root)
-        let entries = try #require(mounted.list(.root, handle))
-        #expect(entries.map(\.name).sorted() == (made + ["First", "Second"]).sorted())
-        #expect(entries.map(\.nextOffset) == Set(entries.map(\.nextOffset)).sorted())
-        // Generated files are looked up individually: a listing renders none.
-        let files = entries.filter { $0.kind == .regular }
-        #expect(files.count == 7 && files.allSatisfy { $0.node == NodeID(rawValue: 0) && $0.inode != 0 })
-        // Ids of views are part of inode numbers.
-        let folders: [(String, NodeNumber)] =
-            [
-                (".find", .find), (".search", .search), ("Tags", .tags),
-                ("First", NodeNumber(kind: .show, row: first.id)),
-                ("Second", NodeNumber(kind: .show, row: second.id)),
-            ]
-            + zip(["Downloaded", "In Progress", "Latest", "Unplayed"], [2, 4, 1, 3] as [Int64]).map {
-                ($0, NodeNumber(kind: .view, row: $1))
-            }
-        for (name, number) in folders {
-            let entry = try #require(entries.first { $0.name == name })
-            #expect(entry.node == number.node && entry.kind == .directory && entry.inode == number.node.rawValue)
-        }
-        #expect(entries[0].inode == 0x8000_0001 && entries[1].inode == 0x8000_0001)
-        #expect(mounted.list(.root, handle, from: entries[entries.count - 1].nextOffset) == [])
-        #expect(try mounted.entry(".status").attributes.inode == entries.first { $0.name == ".status" }?.inode)
-    }
 
     @Test func aShowListsItsEpisodesAndFiles() throws {
         try mounted.subscribe(episodes: 3)
@@ -114,8 +79,7 @@ struct ListingTests {
 
     @Test func aContinuedListingReturnsCurrentSizes() async throws {
         let podcast = try mounted.subscribe(episodes: 20)
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let show = try mounted.entry("Show").node
         let handle = try mounted.opendir(show)
         let whole = try #require(mounted.list(show, handle))

@@ -70,6 +70,15 @@ final class Mounted: Sendable {
         notifier.clear()
     }
 
+    /// Starts a daemon and the mount, and returns when they are connected.
+    func daemon(
+        tasks: [TaskInfo] = [], handler: @escaping FakeDaemon.Handler = { _, _ in }
+    ) async throws -> FakeDaemon {
+        let daemon = try FakeDaemon(paths, tasks: tasks, handler: handler)
+        try await connect()
+        return daemon
+    }
+
     // MARK: The library
 
     /// Subscribes to a feed that no server provides.
@@ -105,6 +114,10 @@ final class Mounted: Sendable {
     func episode(_ number: Int = 1) throws -> Episode {
         let episodes = try library.podcasts().flatMap { try library.episodes(of: $0.id) }
         return try #require(episodes.first { $0.title == "Episode \(number)" })
+    }
+
+    func episodeNode(_ number: Int = 1, generation: Int = 1) throws -> NodeID {
+        NodeNumber(kind: .episode, generation: generation, row: try episode(number).id).node
     }
 
     /// Stores a cache file with these ranges of `content` for an episode, as the daemon does.
@@ -143,6 +156,9 @@ final class Mounted: Sendable {
         ranges.insert(contentsOf: Int64(present.lowerBound)..<Int64(present.upperBound))
         return Grant(generation: generation, total: Int64(content.size), file: file.name, present: ranges)
     }
+
+    /// Attempts to evict a cache file, as the daemon does. Returns `false` if a lease prevents it.
+    func evicts(_ name: String) throws -> Bool { try ContentCache(directory: FilePath(paths.cache)).evict(name) }
 
     // MARK: Requests
 
@@ -214,6 +230,28 @@ final class Mounted: Sendable {
     ) -> [ListedEntry]? {
         let page = DirectoryPage(handle: handle, offset: offset, size: size, withAttributes: plus)
         return request { filesystem.readdir($0, node: node, page: page) }.answer?.listing
+    }
+
+    /// Returns the names in the folder at a path, without `.` and `..`.
+    func names(_ path: String...) throws -> [String] {
+        let node = try node(at: path)
+        let handle = try opendir(node)
+        defer { request { filesystem.releasedir($0, node: node, handle: handle) } }
+        return try #require(list(node, handle)).dropFirst(2).map(\.name)
+    }
+
+    /// Opens and reads the file at a path, and expects that its size is that of its content. Only a status file may
+    /// have another size before its open.
+    func content(_ path: String..., uid: UInt32 = 1_000) async throws -> String {
+        let node = try node(at: path)
+        let told = attributes(node)?.size
+        let handle = try await request(uid: uid) { filesystem.open($0, node: node, flags: O_RDONLY) }.handle()
+        defer { release(node, handle) }
+        let size = try #require(attributes(node, handle: handle)?.size)
+        let bytes = try read(node, handle, 0, 1 << 24).answer.bytes
+        #expect(Int64(bytes.count) == size && (size == told || path[0].hasPrefix(".status")))
+        #expect(read(node, handle, size, 100).answer == .bytes([]))
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     func xattr(_ node: NodeID, _ name: String, capacity: Int = 65_536) -> RecordedAnswer? {

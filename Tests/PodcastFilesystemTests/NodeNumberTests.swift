@@ -19,37 +19,19 @@ struct NodeNumberTests {
         // Programs such as backups and indexers have stored these inode numbers.
         #expect(NodeNumber.root.node == .root)
         #expect(NodeNumber.root.inode == 0x8000_0001)
-        #expect(NodeNumber(kind: .show, row: 3).node.rawValue == 0x0400_0000_0000_0003)
-        #expect(NodeNumber(kind: .episode, generation: 5, row: 7).node.rawValue == 0x0800_0500_0000_0007)
-        #expect(NodeNumber(kind: .episode, generation: 5, row: 7).inode == 0x0800_0000_0000_0007)
-        #expect(NodeNumber(kind: .view, row: 1).node.rawValue == 0x1000_0000_0000_0001)
-        #expect(NodeNumber(kind: .viewLink, generation: 3, row: 7).inode == 0x1400_0000_0000_0007)
-        #expect(NodeNumber(kind: .playlist, row: 3).inode == 0x1C00_0000_0000_0003)
-        #expect(NodeNumber(kind: .feedJSON, row: 3).inode == 0x2000_0000_0000_0003)
-        #expect(NodeNumber(kind: .feedXML, row: 3).inode == 0x2400_0000_0000_0003)
-        #expect(NodeNumber(kind: .notesFolder, row: 3).inode == 0x2800_0000_0000_0003)
-        #expect(NodeNumber(kind: .chaptersFolder, row: 3).inode == 0x2C00_0000_0000_0003)
-        #expect(NodeNumber(kind: .notes, row: 7).inode == 0x3000_0000_0000_0007)
-        #expect(NodeNumber(kind: .chapters, row: 7).inode == 0x3400_0000_0000_0007)
-        #expect(NodeNumber(kind: .cover, row: 3).inode == 0x3800_0000_0000_0003)
-        #expect(NodeNumber(kind: .art, row: 7).inode == 0x3C00_0000_0000_0007)
-        #expect(NodeNumber(kind: .vtt, row: 7).inode == 0x4C00_0000_0000_0007)
-        #expect(NodeNumber(kind: .srt, row: 7).inode == 0x5000_0000_0000_0007)
-        #expect(NodeNumber.search.node.rawValue == 0x4000_0000_0000_0001)
-        #expect(NodeNumber(kind: .term, row: 9).node.rawValue == 0x4400_0000_0000_0009)
-        #expect(NodeNumber(kind: .foundShow, generation: 9, row: 3).inode == 0x4800_0000_0000_0003)
-        #expect(NodeNumber(kind: .viewPlaylist, row: 3).inode == 0x5800_0000_0000_0003)
-        #expect(NodeNumber(kind: .viewNoMedia, row: 3).inode == 0x5C00_0000_0000_0003)
-        #expect(NodeNumber(kind: .viewPage, row: 3).inode == 0x8800_0000_0000_0003)
-        #expect(NodeNumber.find.inode == 0x8C00_0000_0000_0001)
-        #expect(NodeNumber(kind: .findTerm, row: 9).inode == 0x9000_0000_0000_0009)
-        #expect(NodeNumber(kind: .findPlaylist, row: 9).inode == 0x9400_0000_0000_0009)
-        #expect(NodeNumber(kind: .findNoMedia, row: 9).inode == 0x9800_0000_0000_0009)
-        #expect(NodeNumber(kind: .findLink, generation: 9, row: 7).inode == 0x9C00_0000_0000_0007)
-        #expect(NodeNumber.tags.inode == 0x6000_0000_0000_0001)
-        #expect(NodeNumber(kind: .tag, row: 3).inode == 0x6400_0000_0000_0003)
-        #expect(NodeNumber(kind: .tagLink, generation: 2, row: 3).inode == 0x6800_0000_0000_0003)
-        #expect(NodeNumber(kind: .show, row: 3).inode == 0x0400_0000_0000_0003)
+        let places: [(NodeNumber.Kind, UInt64)] = [
+            (.show, 0x04), (.episode, 0x08), (.view, 0x10), (.viewLink, 0x14), (.playlist, 0x1C), (.feedJSON, 0x20),
+            (.feedXML, 0x24), (.notesFolder, 0x28), (.chaptersFolder, 0x2C), (.notes, 0x30), (.chapters, 0x34),
+            (.cover, 0x38), (.art, 0x3C), (.term, 0x44), (.foundShow, 0x48), (.vtt, 0x4C), (.srt, 0x50),
+            (.viewPlaylist, 0x58), (.viewNoMedia, 0x5C), (.tag, 0x64), (.tagLink, 0x68), (.viewPage, 0x88),
+            (.findTerm, 0x90), (.findPlaylist, 0x94), (.findNoMedia, 0x98), (.findLink, 0x9C),
+        ]
+        for (kind, place) in places {
+            let number = NodeNumber(kind: kind, generation: 5, row: 7)
+            #expect(number.inode == place << 56 | 7 && number.node.rawValue == number.inode | 5 << 40, "\(kind)")
+        }
+        let (search, tags, find) = (NodeNumber.search.inode, NodeNumber.tags.inode, NodeNumber.find.inode)
+        #expect([search, tags, find] == [0x4000_0000_0000_0001, 0x6000_0000_0000_0001, 0x8C00_0000_0000_0001])
     }
 
     @Test func aNewGenerationIsAnotherNodeAndTheSameFile() {

@@ -11,11 +11,7 @@ import Transfers
 // The daemon's part in an open: the mount's request to it, and the effects of its answer.
 extension OpeningTests {
     @Test func theSizeIsPushedBeforeTheOpenIsAnswered() async throws {
-        let mounted = try Mounted()
-        try mounted.subscribe(length: 111_111)
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
-        let node = try node(mounted)
+        let daemon = try await mounted.daemon()
         let id = try mounted.episode().id
         let open = mounted.open(node)
         let frame = try #require(try await daemon.wait(for: .open).first)
@@ -40,30 +36,9 @@ extension OpeningTests {
         #expect(WireJSON.decode(EpisodeID.self, close.payload) == id)
     }
 
-    @Test func aSizeIsPushedOnce() async throws {
-        // The size is pushed (the node's attributes are invalidated, so that the kernel requests the size) although it
-        // was confirmed before: the kernel may have cached the attributes in an earlier lookup.
-        let mounted = try Mounted()
-        try mounted.subscribe()
-        let id = try mounted.episode().id
-        try mounted.library.confirm(episode: id, size: 400_000, now: 1_700_000_001)
-        mounted.start()
-        let node = try node(mounted)
-        for _ in 0..<3 { _ = try await mounted.open(node).handle() }
-        #expect(mounted.notifier.messages == [.attributes(node)])
-        // When the confirmed size changes, the next open sends another notification.
-        try mounted.library.confirm(episode: id, size: 400_001, now: 1_700_000_002)
-        for _ in 0..<3 { _ = try await mounted.open(node).handle() }
-        #expect(mounted.notifier.messages == [.attributes(node), .attributes(node)])
-    }
-
     /// A refresh soon after an open finds that the feed refers to another file for the same episode.
     @Test func theSizeOfTheOldFileIsNotUsedForTheNew() async throws {
-        let mounted = try Mounted()
-        let podcast = try mounted.subscribe(length: 111_111)
-        let daemon = try FakeDaemon(mounted.paths, granting: grant(total: 400_000))
-        try await mounted.connect()
-        let node = try node(mounted)
+        let daemon = try await mounted.daemon(handler: FakeDaemon.granting(grant(total: 400_000)))
         let id = try mounted.episode().id
         mounted.release(node, try await mounted.open(node).handle())
         #expect(mounted.attributes(node)?.size == 400_000)
@@ -82,11 +57,7 @@ extension OpeningTests {
     /// the next open must push the server's size again.
     @Test(arguments: [false, true])
     func aSizeIsPushedAgainAfterADifferentReply(lists: Bool) async throws {
-        let mounted = try Mounted()
-        let podcast = try mounted.subscribe(length: 111_111)
-        let daemon = try FakeDaemon(mounted.paths, granting: grant(total: 400_000))
-        try await mounted.connect()
-        let node = try node(mounted)
+        let daemon = try await mounted.daemon(handler: FakeDaemon.granting(grant(total: 400_000)))
         mounted.release(node, try await mounted.open(node).handle())
         try mounted.library.confirm(episode: try mounted.episode().id, size: 400_000, now: 1_700_000_001)
         // The feed states another length: the confirmed size no longer applies.
@@ -121,14 +92,10 @@ extension OpeningTests {
     }
 
     @Test func aFileWithoutALengthBypassesThePageCache() async throws {
-        let mounted = try Mounted()
-        try mounted.subscribe()
         let grants = Journal<Grant>()
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             if frame.kind == .open, let grant = grants.entries.last { daemon.answer(frame, grant) }
         }
-        try await mounted.connect()
-        let node = try node(mounted)
         grants.append(grant(total: nil))
         let first = try await mounted.open(node).answered().opened
         #expect(first.directIO && !first.keepCache)
@@ -146,22 +113,16 @@ extension OpeningTests {
 
     @Test(arguments: [EACCES, ENODATA, EHOSTUNREACH, ETIMEDOUT, ENOSPC, EIO])
     func aServersRefusalFailsTheOpen(number: Int32) async throws {
-        let mounted = try Mounted()
-        try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             daemon.answer(frame, Failure(errorNumber: number, message: "no"))
         }
-        try await mounted.connect()
-        #expect(try await mounted.open(try node(mounted)).answered() == .error(Errno(rawValue: number)))
+        #expect(try await mounted.open(node).answered() == .error(Errno(rawValue: number)))
         #expect(daemon.frames.map(\.kind) == [.open])
     }
 
     @Test func anOpenThatFindsANewRenditionIsStale() async throws {
-        let mounted = try Mounted()
-        let podcast = try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.paths, granting: grant(total: 5, generation: 2))
-        try await mounted.connect()
-        #expect(try await mounted.open(try node(mounted)).answered() == .error(.staleNFSFileHandle))
+        let daemon = try await mounted.daemon(handler: FakeDaemon.granting(grant(total: 5, generation: 2)))
+        #expect(try await mounted.open(node).answered() == .error(.staleNFSFileHandle))
         // The daemon has counted the open, so the mount sends a close.
         try await daemon.wait(for: .close)
         #expect(
@@ -171,11 +132,7 @@ extension OpeningTests {
     }
 
     @Test func anOpenWhoseReplyIsRejectedIsClosed() async throws {
-        let mounted = try Mounted()
-        try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.paths, granting: grant(total: 400_000))
-        try await mounted.connect()
-        let node = try node(mounted)
+        let daemon = try await mounted.daemon(handler: FakeDaemon.granting(grant(total: 400_000)))
         let reply = mounted.request(refusing: true) { mounted.filesystem.open($0, node: node, flags: O_RDONLY) }
         try await reply.answered()
         try await daemon.wait(for: .close)
@@ -183,11 +140,8 @@ extension OpeningTests {
     }
 
     @Test func anInterruptedOpenIsCancelled() async throws {
-        let mounted = try Mounted()
-        try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
-        let open = mounted.open(try node(mounted))
+        let daemon = try await mounted.daemon()
+        let open = mounted.open(node)
         let frame = try #require(try await daemon.wait(for: .open).first)
         open.interrupt()
         #expect(try await open.answered() == .error(.interrupted))
@@ -199,11 +153,7 @@ extension OpeningTests {
     }
 
     @Test func anInterruptDuringThePushClosesTheOpen() async throws {
-        let mounted = try Mounted()
-        try mounted.subscribe(length: 111_111)
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
-        let node = try node(mounted)
+        let daemon = try await mounted.daemon()
         let open = mounted.open(node)
         let frame = try #require(try await daemon.wait(for: .open).first)
         mounted.notifier.hold()
@@ -220,10 +170,7 @@ extension OpeningTests {
     }
 
     @Test func openingUpdatesTheAccessTime() async throws {
-        let mounted = try Mounted()
-        try mounted.subscribe()
         try mounted.store(content, of: try mounted.episode())
-        let node = try node(mounted)
         let before = try #require(mounted.attributes(node))
         let now = Int64(time(nil))
         let handle = try await mounted.open(node).handle()

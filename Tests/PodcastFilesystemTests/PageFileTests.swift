@@ -13,26 +13,13 @@ struct PageFileTests {
 
     init() throws { mounted = try Mounted() }
 
-    private func content(_ path: String...) async throws -> String {
-        let node = try mounted.node(at: path)
-        let told = try #require(mounted.attributes(node)?.size)
-        let handle = try await mounted.open(node).handle()
-        defer { mounted.release(node, handle) }
-        let size = try #require(mounted.attributes(node, handle: handle)?.size)
-        guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 1 << 24).answer else { return "" }
-        #expect(Int64(bytes.count) == size)
-        // The status page shows the time of its open, so its size may differ.
-        #expect(size == told || path.last == ".status.html")
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     private func count(_ part: String, in text: String) -> Int { text.components(separatedBy: part).count - 1 }
 
     @Test func theRootHasAPageOfAllShows() async throws {
-        #expect(try await content("index.html").contains("No shows yet"))
+        #expect(try await mounted.content("index.html").contains("No shows yet"))
         try mounted.subscribe("Second", episodes: 2)
         try mounted.subscribe("First #1?")
-        let page = try await content("index.html")
+        let page = try await mounted.content("index.html")
         #expect(page.contains("<span>2 shows</span><span>3 episodes</span>"))
         #expect(page.contains("href=\"First%20%231%3F/index.html\"") && page.contains("href=\"Second/index.html\""))
         #expect(page.contains("<time datetime=\"2026-01-02\">2 Jan 2026</time>"))
@@ -40,23 +27,11 @@ struct PageFileTests {
         #expect(entry.attributeTimeout == 0 && entry.attributes.permissions == 0o444)
     }
 
-    @Test func noShowOrEpisodeTakesTheNameOfAPage() async throws {
-        try mounted.subscribe("index.html")
-        #expect(try mounted.entry("index.html").attributes.kind == .regular)
-        #expect(try mounted.entry("index.html (2)").attributes.kind == .directory)
-        var feed = FeedBuilder.show("Show", episodes: 1) { "http://127.0.0.1:9/\($0).mp3" }
-        feed.items[0].title = "index"
-        feed.items[0].published = nil
-        try mounted.subscribe(feed)
-        #expect(try mounted.entry("Show", "index (2).mp3").attributes.kind == .regular)
-        #expect(try await content("Show", "index.html").contains("src=\"index%20%282%29.mp3\""))
-    }
-
     @Test(arguments: [(500, "500 episodes"), (501, "the first 500 episodes")])
     func aViewsPageSaysWhetherItIsCut(episodes: Int, text: String) async throws {
         try mounted.subscribe(episodes: episodes)
         try mounted.library.setView(named: "All", ["limit=none"], now: 0)
-        let page = try await content("All", "index.html")
+        let page = try await mounted.content("All", "index.html")
         #expect(page.contains("<span>\(text)</span>") && count("<details>", in: page) == 500)
     }
 
@@ -69,13 +44,13 @@ struct PageFileTests {
             <psc:chapter start="00:01:30.5" title="&lt;Two&gt;"/></psc:chapters>
             """
         let podcast = try mounted.subscribe(feed)
-        let before = try await content("Show", "index.html")
+        let before = try await mounted.content("Show", "index.html")
         #expect(count("<audio ", in: before) == 3 && count("class=\"remote\"", in: before) == 3)
         #expect(before.contains("<p>Three</p>") && !before.contains("alert"))
         #expect(before.contains("data-start=\"90.5\"><span>1:30</span><span dir=\"auto\">&lt;Two&gt;</span>"))
         #expect(before.contains("<span>1:01</span><span>488.3 KiB</span>"))
         try mounted.store(TestContent(seed: 1, size: 400_000), of: try mounted.episode(2))
-        let after = try await content("Show", "index.html")
+        let after = try await mounted.content("Show", "index.html")
         #expect(count("class=\"remote\"", in: after) == 2 && count("class=\"cached\"", in: after) == 1)
         #expect(after.contains("<span>1 downloaded</span>") && after.contains("<span>390.6 KiB</span>"))
         let attributes = try mounted.entry("Show", "index.html").attributes
@@ -95,14 +70,14 @@ struct PageFileTests {
         }
         let show = try mounted.subscribe(feed)
         let folder = try #require(try mounted.library.folder(id: show.id)).name
-        let page = try await content(folder, "index.html")
+        let page = try await mounted.content(folder, "index.html")
         let rows = count("<li id=\"e", in: page)
         #expect(rows == min(episodes, rows) && (rows == episodes) == (episodes < 700))
         let older = page.components(separatedBy: "id=\"older\">").dropFirst().first?.components(
             separatedBy: "</script>")
         let data = try older.map { try JSONSerialization.jsonObject(with: Data($0[0].utf8)) as? [Any] ?? [] } ?? []
         #expect(rows + data.count == episodes)
-        let playlist = try await content(folder, "playlist.m3u8")
+        let playlist = try await mounted.content(folder, "playlist.m3u8")
         #expect(count("#EXTINF", in: playlist) == episodes)
         guard let episode = try mounted.library.episodes(of: show.id).first else { return }
         let before = try mounted.entry(folder, "index.html").attributes
@@ -111,7 +86,7 @@ struct PageFileTests {
         let after = try mounted.entry(folder, "index.html").attributes
         #expect(after.size == before.size && after.modified == 1_800_000_000)
         #expect(try mounted.entry(folder, "playlist.m3u8").attributes.modified == listed.modified)
-        #expect(try await content(folder, "index.html") != page)
+        #expect(try await mounted.content(folder, "index.html") != page)
     }
 
     @Test func chaptersThatWereFetchedAreOnThePage() async throws {
@@ -119,14 +94,14 @@ struct PageFileTests {
         feed.items[0].raw = "<podcast:chapters url=\"http://127.0.0.1:9/c.json\" type=\"application/json+chapters\"/>"
         try mounted.subscribe(feed)
         let link = "href=\".chapters/2026-01-01%20Episode%201.json\""
-        #expect(try await content("Show", "index.html").contains(link))
+        #expect(try await mounted.content("Show", "index.html").contains(link))
         let file = AssetKind.chapters.fileName(try mounted.episode().id.rawValue)
         let text = "{\"version\":\"1.2.0\",\"chapters\":[{\"startTime\":7,\"title\":\"A & B\"}]}"
         try Data(text.utf8).write(to: URL(fileURLWithPath: "\(mounted.paths.assets)/\(file)"))
-        let page = try await content("Show", "index.html")
+        let page = try await mounted.content("Show", "index.html")
         #expect(!page.contains(link) && page.contains("<span>0:07</span><span dir=\"auto\">A &amp; B</span>"))
         try Data("<html>".utf8).write(to: URL(fileURLWithPath: "\(mounted.paths.assets)/\(file)"))
-        #expect(try await content("Show", "index.html").contains(link))
+        #expect(try await mounted.content("Show", "index.html").contains(link))
     }
 
     /// A page contains at most 3,000 chapters that the feed itself lists. Fetched chapters have a second budget of
@@ -149,7 +124,7 @@ struct PageFileTests {
             let text = "{\"version\":\"1.2.0\",\"chapters\":[\(fetched)]}"
             try Data(text.utf8).write(to: URL(fileURLWithPath: "\(mounted.paths.assets)/\(file)"))
         }
-        let page = try await content("Show", "index.html")
+        let page = try await mounted.content("Show", "index.html")
         #expect(page.components(separatedBy: ">Fetched<").count > 2_000)
         #expect(page.contains(">Listed<") && page.contains("</html>"))
     }
@@ -159,16 +134,15 @@ struct PageFileTests {
         let task = TaskInfo(
             id: 4, kind: .download, path: "Show/2026-01-01 Episode 1.mp3", episode: try mounted.episode().id,
             state: .running, received: 250_000, expected: 500_000, rate: 1_024, error: nil, started: 1_700_000_000)
-        let daemon = try FakeDaemon(mounted.paths, tasks: [task])
-        try await mounted.connect()
-        try await waitUntil { try await content(".status.html").contains("<span>1 running</span>") }
-        let page = try await content(".status.html")
+        let daemon = try await mounted.daemon(tasks: [task])
+        try await waitUntil { try await mounted.content(".status.html").contains("<span>1 running</span>") }
+        let page = try await mounted.content(".status.html")
         #expect(page.contains("value=\"50.0\"") && page.contains("peak 1.0 KiB/s in the last 120 seconds"))
         #expect(try mounted.entry(".status.html").attributeTimeout == 0)
         var report = TaskInfo(id: 4, state: .cached)
         report.episode = task.episode
         daemon.send(Event(sequence: 1, time: 1_700_000_000, .completed(report)))
-        try await waitUntil { try await content(".status.html").contains("no active tasks") }
+        try await waitUntil { try await mounted.content(".status.html").contains("no active tasks") }
     }
 }
 

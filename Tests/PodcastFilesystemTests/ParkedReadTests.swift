@@ -29,7 +29,7 @@ struct ParkedReadTests {
         try mounted.subscribe()
         file = try mounted.store(content, of: try mounted.episode(), complete: false)
         id = try mounted.episode().id
-        node = NodeNumber(kind: .episode, generation: 1, row: id).node
+        node = try mounted.episodeNode()
     }
 
     private func open() async throws -> Fuse.FileHandle { try await mounted.open(node).handle() }
@@ -40,8 +40,7 @@ struct ParkedReadTests {
 
     /// Ranges of one cache file are never applied to another.
     @Test func aGrantOfAnotherFileIsNotJoinedToTheFirst() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let handle = try await open()
         let read = mounted.read(node, handle, 0, 4_096)
         daemon.answer(
@@ -57,8 +56,7 @@ struct ParkedReadTests {
     }
 
     @Test func aReadWaitsForItsBytes() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let handle = try await open()
         let read = mounted.read(node, handle, 100_000, 131_072)
         let frame = try #require(try await daemon.wait(for: .read).first)
@@ -95,12 +93,11 @@ struct ParkedReadTests {
         let file = try ContentCache(directory: FilePath(mounted.paths.cache)).create(size: 500_000)
         try content.bytes.withUnsafeBytes { try file.write($0, at: 0) }
         let head = head
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             if frame.kind == .open { daemon.answer(frame, head) }
         }
-        try await mounted.connect()
         let id = try mounted.episode().id
-        let node = NodeNumber(kind: .episode, generation: 1, row: id).node
+        let node = try mounted.episodeNode()
         let handle = try await mounted.open(node).handle()
         #expect(mounted.read(node, handle, 0, 4_096).answer == expected(0..<4_096))
         // The mount also sends that read to the daemon, to start the download and to learn the name of the cache file.
@@ -127,14 +124,13 @@ struct ParkedReadTests {
         var head = head
         head.generation = generation
         let (first, whole) = (head, mounted.grant(file, content, generation: generation))
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             switch daemon.frames.count(where: { $0.kind == .read }) {
             case 1: daemon.answer(frame, first)
             case 2 where fails: daemon.answer(frame, Failure(errorNumber: ENOSPC, message: "no"))
             default: daemon.answer(frame, whole)
             }
         }
-        try await mounted.connect()
         let node = NodeNumber(kind: .episode, generation: generation, row: id).node
         let handle = try await mounted.open(node).handle()
         let read = mounted.read(node, handle, 4_096, 4_096)
@@ -148,8 +144,7 @@ struct ParkedReadTests {
     }
 
     @Test func manyReadsWaitAtOnceAndEachGetsItsOwnBytes() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let handle = try await open()
         let reads = (0..<1_000).map { mounted.read(node, handle, Int64($0 * 400), 400) }
         let frames = try await daemon.wait(for: .read, count: 1_000)
@@ -169,12 +164,11 @@ struct ParkedReadTests {
         let content = content
         let file = try ContentCache(directory: FilePath(mounted.paths.cache)).create(size: nil)
         try content.bytes.withUnsafeBytes { try file.write($0, at: 0) }
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             guard frame.kind == .open else { return }
             daemon.answer(frame, Grant(generation: 1, total: nil, file: nil, present: ByteRanges()))
         }
-        try await mounted.connect()
-        let node = NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id).node
+        let node = try mounted.episodeNode()
         let handle = try await mounted.open(node).handle()
         let first = mounted.read(node, handle, 0, 1_000)
         var grant = mounted.grant(file, content, present: 0..<2_000)
@@ -190,10 +184,9 @@ struct ParkedReadTests {
 
     @Test(arguments: [ETIMEDOUT, EIO, ENODATA, EACCES, ESTALE, ENOSPC])
     func aFailureIsTheReadersError(number: Int32) async throws {
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             daemon.answer(frame, Failure(errorNumber: number, message: "no"))
         }
-        try await mounted.connect()
         let read = mounted.read(node, try await open(), 0, 4_096)
         #expect(try await read.answered() == .error(Errno(rawValue: number)))
         #expect(daemon.frames.count == 1)
@@ -231,11 +224,10 @@ struct ParkedReadTests {
             ),
             (mounted.grant(file, content, present: 0..<4_095), .ioError),
         ]
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             daemon.answer(frame, answers[daemon.frames.count - 1].0)
         }
-        try await mounted.connect()
-        let node = NodeNumber(kind: .episode, generation: 1, row: id).node
+        let node = try mounted.episodeNode()
         for (grant, error) in answers {
             let handle = try await mounted.open(node).handle()
             let read = mounted.read(node, handle, 0, 4_096)
@@ -254,17 +246,16 @@ struct ParkedReadTests {
         let grant = mounted.grant(short, content)
         let daemon = try FakeDaemon(mounted.paths) { daemon, frame in daemon.answer(frame, grant) }
         try await mounted.connect()
-        let node = NodeNumber(kind: .episode, generation: 1, row: id).node
+        let node = try mounted.episodeNode()
         let read = mounted.read(node, try await mounted.open(node).handle(), 500, 4_096)
         #expect(try await read.answered() == .error(.ioError))
         #expect(daemon.frames.count == 1)
     }
 
     @Test func anAnswerThatCannotBeReadIsAnError() async throws {
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             daemon.send(Frame(kind: .grant, number: frame.number, payload: [1, 2, 3]))
         }
-        try await mounted.connect()
         let read = mounted.read(node, try await open(), 0, 4_096)
         #expect(try await read.answered() == .error(.ioError))
         #expect(daemon.frames.count == 1)
@@ -273,8 +264,7 @@ struct ParkedReadTests {
     // MARK: Interrupts and stopping
 
     @Test func anInterruptedReadIsAnsweredAndCancelled() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let handle = try await open()
         let (first, second) = (mounted.read(node, handle, 0, 4_096), mounted.read(node, handle, 4_096, 4_096))
         let frames = try await daemon.wait(for: .read, count: 2)
@@ -294,8 +284,7 @@ struct ParkedReadTests {
     }
 
     @Test func aReadWhoseCallerIsGoneAlreadyIsCancelled() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let handle = try await open()
         let reply = RecordedReply()
         reply.interrupt()
@@ -306,8 +295,7 @@ struct ParkedReadTests {
     }
 
     @Test func stoppingAnswersEverythingThatWaits() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let handle = try await open()
         let reads = (0..<100).map { mounted.read(node, handle, Int64($0) * 4_096, 4_096) }
         let control = mounted.setxattr(node, "user.podfs.task", "resume")
@@ -323,8 +311,7 @@ struct ParkedReadTests {
     }
 
     @Test func failingParkedReadsCancelsThemInTheDaemon() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let handle = try await open()
         let reads = (0..<10).map { mounted.read(node, handle, Int64($0) * 4_096, 4_096) }
         let frames = try await daemon.wait(for: .read, count: 10)
@@ -338,8 +325,7 @@ struct ParkedReadTests {
     // MARK: Daemons that die
 
     @Test func waitingRequestsAreSentToTheNextDaemon() async throws {
-        let first = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let first = try await mounted.daemon()
         let handle = try await open()
         let reads = (0..<50).map { mounted.read(node, handle, Int64($0) * 4_096, 4_096) }
         try await first.wait(for: .read, count: 50)
@@ -366,7 +352,7 @@ struct ParkedReadTests {
         let mounted = try Mounted(script: "echo >> \"$0.started\"; echo no >&2; exit 1")
         try mounted.subscribe()
         let file = try mounted.store(content, of: try mounted.episode(), complete: false)
-        let node = NodeNumber(kind: .episode, generation: 1, row: try mounted.episode().id).node
+        let node = try mounted.episodeNode()
         let handle = try await mounted.open(node).handle()
         #expect(try await mounted.read(node, handle, 0, 4_096).answered() == .error(.ioError))
         let grant = mounted.grant(file, content)

@@ -73,6 +73,8 @@ struct SearchTests {
         #expect(search.attributes.kind == .directory && mounted.attributes(search.node) == search.attributes)
         let entries = try #require(mounted.list(search.node, try mounted.opendir(search.node)))
         #expect(entries.map(\.name) == [".", ".."] && entries.map(\.inode) == [search.node.rawValue, 0x8000_0001])
+        // Names that Swift considers equal are two folders to the kernel.
+        #expect(try mounted.entry(".search", "Caf\u{E9}").node != mounted.entry(".search", "Cafe\u{301}").node)
         for name in ["tide", "high tide", "Übung", "a\nb", String(repeating: "x", count: 255)] {
             let term = try mounted.entry(".search", name)
             #expect(term.attributes.kind == .directory && term.attributes.inode == term.node.rawValue)
@@ -86,23 +88,6 @@ struct SearchTests {
             #expect(mounted.lookup(name, in: search.node) == .error(.noSuchFileOrDirectory), "\(name)")
         }
         #expect(!mounted.link.isConnected && !mounted.wasStarted)
-    }
-
-    @Test func aTermIsTheSameNodeAfterARestart() throws {
-        let mounted = try Mounted()
-        let term = try mounted.entry(".search", "high tide")
-        let other = PodcastFilesystem(
-            library: try Library.openForReading(at: mounted.paths.library), options: mounted.options,
-            link: mounted.link)
-        let reply = RecordedReply()
-        other.lookup(reply.request(), parent: NodeNumber.search.node, name: "high tide")
-        guard case .entry(let again)? = reply.answer else {
-            Issue.record("not found")
-            return
-        }
-        #expect(again.node == term.node)
-        // Names that Swift considers equal are two folders to the kernel.
-        #expect(try mounted.entry(".search", "Caf\u{E9}").node != mounted.entry(".search", "Cafe\u{301}").node)
     }
 
     @Test func numbersDoNotCollideAndAreBounded() throws {
@@ -230,17 +215,16 @@ struct SearchTests {
         mounted.release(node, handle)
         try await found.daemon.wait(for: .close)
         // When the mount sends the close, it no longer holds a lease on the file.
-        #expect(try ContentCacheProbe(mounted.paths.cache).evicts(file.name))
+        #expect(try mounted.evicts(file.name))
     }
 
     @Test(arguments: [ETIMEDOUT, EHOSTUNREACH, EIO, EINVAL] as [Int32])
     func aFailureIsTheAnswerToTheOpening(number: Int32) async throws {
         let mounted = try Mounted()
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             guard frame.kind == .command else { return }
             daemon.answer(frame, Failure(errorNumber: number, message: "no"))
         }
-        try await mounted.connect()
         let term = try mounted.entry(".search", "tide").node
         let reply = mounted.request { mounted.filesystem.opendir($0, node: term) }
         #expect(try await reply.answered() == .error(Errno(rawValue: number)))
@@ -254,8 +238,7 @@ struct SearchTests {
     @Test func aHangingSearchIsInterruptibleAndBlocksNoOtherRequest() async throws {
         let mounted = try Mounted()
         try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let term = try mounted.entry(".search", "tide").node
         let replies = (0..<50).map { _ in mounted.request { mounted.filesystem.opendir($0, node: term) } }
         try await daemon.wait(for: .command, count: 50)
@@ -270,19 +253,6 @@ struct SearchTests {
         // Unmounting answers the remaining requests.
         mounted.filesystem.stop()
         #expect(try await #require(replies.last).answered() == .error(.ioError))
-    }
-
-    @Test func indexersDoNotSearch() async throws {
-        let child = try ChildProcess("/bin/sleep", ["1000"])
-        let mounted = try Mounted(script: "touch \"$0.started\"", indexers: ["sleep"])
-        try await waitUntil(description: "the child runs its program") {
-            try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(child.processIdentifier)/exe")
-                .hasSuffix("/sleep")
-        }
-        let term = try mounted.entry(".search", "tide").node
-        let reply = mounted.request(pid: child.processIdentifier) { mounted.filesystem.opendir($0, node: term) }
-        #expect(reply.answer == .error(.permissionDenied) && !mounted.wasStarted)
-        child.kill()
     }
 
     @Test func aPathIsValidAfterARestart() async throws {
@@ -350,13 +320,4 @@ struct SearchTests {
         #expect(found.daemon.commands.last == .act(.pin, episodes: episodes))
         #expect(reply.answer == nil)
     }
-}
-
-/// The daemon's view of the cache: whether a file can be evicted.
-private struct ContentCacheProbe {
-    private let cache: ContentCache
-
-    init(_ folder: String) throws { cache = try ContentCache(directory: FilePath(folder)) }
-
-    func evicts(_ name: String) -> Bool { cache.evict(name) }
 }

@@ -17,13 +17,8 @@ struct SharedFeedFileTests {
     }
 
     private func feed(of folder: String) async throws -> (text: String, modified: Int64) {
-        let entry = try mounted.entry(folder, "feed.xml")
-        let handle = try await mounted.open(entry.node).handle()
-        defer { mounted.release(entry.node, handle) }
-        guard case .bytes(let bytes)? = mounted.read(entry.node, handle, 0, 1 << 20).answer else {
-            throw Mounted.MissingEntry(name: "\(folder)/feed.xml")
-        }
-        return (String(decoding: bytes, as: UTF8.self), entry.attributes.modified)
+        let modified = try mounted.entry(folder, "feed.xml").attributes.modified
+        return (try await mounted.content(folder, "feed.xml"), modified)
     }
 
     @Test func renamingAShowMovesTheTimeOfTheFeedsThatContainItsFolder() async throws {

@@ -27,30 +27,13 @@ struct ShowFileTests {
         podcast = try mounted.subscribe(feed)
     }
 
-    private func content(_ path: String..., uid: UInt32 = 1_000) async throws -> String {
-        let node = try mounted.node(at: path)
-        let reply = mounted.request(uid: uid) { mounted.filesystem.open($0, node: node, flags: 0) }
-        let handle = try await reply.handle()
-        defer { mounted.release(node, handle) }
-        let size = try #require(mounted.attributes(node, handle: handle)?.size)
-        guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 1 << 20).answer else { return "" }
-        #expect(Int64(bytes.count) == size)
-        #expect(mounted.read(node, handle, size, 100).answer == .bytes([]))
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private func names(_ path: String...) throws -> [String] {
-        let node = try mounted.node(at: path)
-        return try #require(mounted.list(node, try mounted.opendir(node))).dropFirst(2).map(\.name)
-    }
-
     private func keepDocuments(_ xml: String = "<rss/>", json: String = "{\n  \"title\": \"Show\"\n}\n") throws {
         try Data(xml.utf8).write(to: URL(fileURLWithPath: "\(mounted.paths.feeds)/\(podcast.id).xml"))
         try Data(json.utf8).write(to: URL(fileURLWithPath: "\(mounted.paths.feeds)/\(podcast.id).json"))
     }
 
     @Test func thePlaylistNamesTheEpisodes() async throws {
-        let text = try await content("Show", "playlist.m3u8")
+        let text = try await mounted.content("Show", "playlist.m3u8")
         let lines = text.prefix(text.count - text.reversed().prefix { $0 == "\n" }.count)
         #expect(
             lines == """
@@ -68,29 +51,9 @@ struct ShowFileTests {
         #expect(attributes.kind == .regular && attributes.inode == NodeNumber(kind: .playlist, row: podcast.id).inode)
     }
 
-    @Test func anOpenPlaylistDoesNotChange() async throws {
-        let node = try mounted.entry("Show", "playlist.m3u8").node
-        let handle = try await mounted.open(node).handle()
-        let before = mounted.read(node, handle, 0, 4_096).answer
-        try mounted.library.renameEpisode(id: try mounted.episode(1).id, to: "Renamed to something longer")
-        #expect(mounted.read(node, handle, 0, 4_096).answer == before)
-        let bytes = try before.bytes
-        #expect(mounted.attributes(node, handle: handle)?.size == Int64(bytes.count))
-        mounted.notifier.clear()
-        let text = try await content("Show", "playlist.m3u8")
-        #expect(text.contains("Renamed to something longer.mp3") && text.utf8.count > bytes.count)
-        // Reads in pieces return the same bytes.
-        let second = try await mounted.open(node).handle()
-        var pieces: [UInt8] = []
-        while case .bytes(let piece)? = mounted.read(node, second, Int64(pieces.count), 7).answer, !piece.isEmpty {
-            pieces += piece
-        }
-        #expect(String(decoding: pieces, as: UTF8.self) == text)
-    }
-
     @Test func episodesWithNotesHaveNotesFiles() async throws {
-        #expect(try names("Show", ".notes") == ["2026-01-03 Episode 3.html"])
-        let text = try await content("Show", ".notes", "2026-01-03 Episode 3.html")
+        #expect(try mounted.names("Show", ".notes") == ["2026-01-03 Episode 3.html"])
+        let text = try await mounted.content("Show", ".notes", "2026-01-03 Episode 3.html")
         #expect(text.contains("<p>Three</p>") && !text.contains("alert"))
         let attributes = try mounted.entry("Show", ".notes", "2026-01-03 Episode 3.html").attributes
         #expect(attributes.modified == (try mounted.entry("Show", "2026-01-03 Episode 3.mp3")).attributes.modified)
@@ -102,8 +65,8 @@ struct ShowFileTests {
     }
 
     @Test func chaptersOfTheFeedAreFiles() async throws {
-        #expect(try names("Show", ".chapters") == ["2026-01-01 Episode 1.json", "2026-01-02 Episode 2.json"])
-        let text = try await content("Show", ".chapters", "2026-01-02 Episode 2.json")
+        #expect(try mounted.names("Show", ".chapters") == ["2026-01-01 Episode 1.json", "2026-01-02 Episode 2.json"])
+        let text = try await mounted.content("Show", ".chapters", "2026-01-02 Episode 2.json")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         let chapters = try #require(json["chapters"] as? [[String: Any]])
         #expect(chapters.map { $0["startTime"] as? Double } == [0, 90.5])
@@ -123,18 +86,17 @@ struct ShowFileTests {
         let rendition = try #require(try mounted.library.rendition(of: episode.id))
         _ = try mounted.library.record(
             chapters: [Chapter(start: 15, title: "Inside")], of: rendition, now: 1_700_000_300)
-        #expect(try names("Show", ".chapters").contains("2026-01-03 Episode 3.json"))
-        #expect(try await content("Show", ".chapters", "2026-01-03 Episode 3.json").contains("Inside"))
-        #expect(try await content("Show", "index.html").contains("Inside"))
+        #expect(try mounted.names("Show", ".chapters").contains("2026-01-03 Episode 3.json"))
+        #expect(try await mounted.content("Show", ".chapters", "2026-01-03 Episode 3.json").contains("Inside"))
+        #expect(try await mounted.content("Show", "index.html").contains("Inside"))
         _ = try mounted.library.dropRendition(episode: episode.id, now: 1_700_000_400)
-        #expect(try !names("Show", ".chapters").contains("2026-01-03 Episode 3.json"))
+        #expect(try !mounted.names("Show", ".chapters").contains("2026-01-03 Episode 3.json"))
         #expect(mounted.lookup("2026-01-03 Episode 3.json", in: folder) == .error(.noSuchFileOrDirectory))
     }
 
     /// If a chapter file cannot be fetched, the chapters come from the next source: here from the notes.
     @Test func chaptersInTheNotesReplaceAFileThatIsGone() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         var feed = FeedBuilder.show("Show", episodes: 3, length: 500_000) { "http://127.0.0.1:9/\($0).mp3" }
         feed.items[2].raw = "<podcast:chapters url=\"http://127.0.0.1:9/c.json\" type=\"application/json+chapters\"/>"
         feed.items[2].description = "00:00 In the notes<br>01:00 Two<br>02:00 Three"
@@ -150,14 +112,14 @@ struct ShowFileTests {
     }
 
     @Test func onlyTheOwnerAndRootReadTheFeed() async throws {
-        #expect(try names("Show").prefix(5) == ["playlist.m3u8", ".feed.json", ".notes", ".chapters", "index.html"])
+        #expect(try mounted.names("Show").prefix(5) == ["playlist.m3u8", ".feed.json", ".notes", ".chapters", "index.html"])
         #expect(mounted.lookup(".feed.xml.txt", in: try mounted.entry("Show").node) == .error(.noSuchFileOrDirectory))
-        let alone = try await content("Show", ".feed.json")
+        let alone = try await mounted.content("Show", ".feed.json")
         #expect(alone.hasPrefix("{\n  \"health\": {") && alone.hasSuffix("\n  }\n}\n"))
         try keepDocuments()
-        #expect(try names("Show").prefix(4) == ["playlist.m3u8", ".feed.json", ".feed.xml.txt", ".notes"])
-        #expect(try await content("Show", ".feed.xml.txt") == "<rss/>")
-        let text = try await content("Show", ".feed.json")
+        #expect(try mounted.names("Show").prefix(4) == ["playlist.m3u8", ".feed.json", ".feed.xml.txt", ".notes"])
+        #expect(try await mounted.content("Show", ".feed.xml.txt") == "<rss/>")
+        let text = try await mounted.content("Show", ".feed.json")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         #expect(json["title"] as? String == "Show")
         #expect((json["health"] as? [String: Any])?["status"] as? Int == 200)
@@ -167,7 +129,7 @@ struct ShowFileTests {
             let stranger = mounted.request(uid: 77) { mounted.filesystem.open($0, node: entry.node, flags: 0) }
             #expect(stranger.answer == .error(.permissionDenied))
         }
-        #expect(try await content("Show", ".feed.xml.txt", uid: 0) == "<rss/>")
+        #expect(try await mounted.content("Show", ".feed.xml.txt", uid: 0) == "<rss/>")
     }
 
     @Test func anOpenDocumentDoesNotChange() async throws {

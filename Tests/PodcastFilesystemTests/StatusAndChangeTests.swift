@@ -16,14 +16,6 @@ struct StatusAndChangeTests {
 
     init() throws { mounted = try Mounted() }
 
-    private func content(of name: String) async throws -> String {
-        let node = try mounted.entry(name).node
-        let handle = try await mounted.open(node).handle()
-        defer { mounted.release(node, handle) }
-        guard case .bytes(let bytes)? = mounted.read(node, handle, 0, 1 << 20).answer else { return "" }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     private func task(_ state: TaskState = .running, received: Int64 = 250_000) throws -> TaskInfo {
         TaskInfo(
             id: 4, kind: .download, path: "Show/2026-01-01 Episode 1.mp3", episode: try mounted.episode().id,
@@ -56,11 +48,10 @@ struct StatusAndChangeTests {
 
     @Test func statusFilesShowTheDaemonsTasks() async throws {
         try mounted.subscribe()
-        let daemon = try FakeDaemon(mounted.paths, tasks: [try task()])
-        try await mounted.connect()
-        try await waitUntil { try await content(of: ".status").hasPrefix("1 running, 0 queued") }
-        #expect(try await content(of: ".status").contains("50.0%"))
-        let json = try JSONSerialization.jsonObject(with: Data(try await content(of: ".status.json").utf8))
+        let daemon = try await mounted.daemon(tasks: [try task()])
+        try await waitUntil { try await mounted.content(".status").hasPrefix("1 running, 0 queued") }
+        #expect(try await mounted.content(".status").contains("50.0%"))
+        let json = try JSONSerialization.jsonObject(with: Data(try await mounted.content(".status.json").utf8))
         let tasks = try #require((json as? [String: Any])?["tasks"] as? [[String: Any]])
         #expect(tasks.count == 1 && tasks[0]["id"] as? Int == 4 && tasks[0]["progress"] as? Double == 50)
         #expect(tasks[0]["path"] as? String == "Show/2026-01-01 Episode 1.mp3" && tasks[0]["eta"] as? Int == 245)
@@ -69,24 +60,24 @@ struct StatusAndChangeTests {
         let id = try mounted.episode().id
         daemon.send(fetch(.running))
         daemon.send(event(.completed(report(4, .cached, of: id))))
-        try await waitUntil { try await !content(of: ".status").contains("Episode 1") }
-        let rest = try await content(of: ".status.json")
+        try await waitUntil { try await !mounted.content(".status").contains("Episode 1") }
+        let rest = try await mounted.content(".status.json")
         #expect(rest.contains("\"kind\": \"refresh\"") && rest.contains("\"path\": \"Show\""))
         daemon.send(fetch(.remote))
-        try await waitUntil { try await content(of: ".status") == "no active tasks\n" }
+        try await waitUntil { try await mounted.content(".status") == "no active tasks\n" }
         // Each lookup returns the size at that moment.
         #expect(try mounted.entry(".status").attributes.size == 16)
     }
 
     @Test func theListOfSubscriptionsIsCurrentAndShowsNoSecret() async throws {
         let name = ".subscriptions.opml"
-        #expect(try OPML.parse(Array(try await content(of: name).utf8)).subscriptions.isEmpty)
+        #expect(try OPML.parse(Array(try await mounted.content(name).utf8)).subscriptions.isEmpty)
         let show = try mounted.subscribe("Show")
         let secret = try mounted.subscribe(
             .show("Private", episodes: 1) { "http://127.0.0.1:9/\($0).mp3?key=hush" },
             url: "http://127.0.0.1:9/private.xml?token=hush", now: 1_700_000_050)
         try mounted.library.setHasCredentials(podcast: secret.id, true)
-        let text = try await content(of: name)
+        let text = try await mounted.content(name)
         let list = try OPML.parse(Array(text.utf8))
         #expect(list.subscriptions.map(\.url) == ["http://127.0.0.1:9/private.xml", "http://127.0.0.1:9/Show.xml"])
         #expect(list.subscriptions.map(\.text) == ["Private", "Show"] && !text.contains("hush"))
@@ -95,7 +86,7 @@ struct StatusAndChangeTests {
         // The modification time is the same at each lookup.
         #expect(try mounted.entry(name).attributes.modified == entry.attributes.modified)
         try mounted.library.renamePodcast(id: show.id, to: "Other")
-        #expect(try await content(of: name).contains("text=\"Other\" title=\"Show\""))
+        #expect(try await mounted.content(name).contains("text=\"Other\" title=\"Show\""))
         // The secrets are removed from the URLs in extended attributes too.
         let folder = try mounted.entry("Private").node
         #expect(mounted.fact(folder, "user.xdg.origin.url") == "http://127.0.0.1:9/private.xml")
@@ -106,17 +97,16 @@ struct StatusAndChangeTests {
 
     @Test func withoutADaemonTheStatusComesFromTheLibrary() async throws {
         try mounted.subscribe(episodes: 3)
-        let daemon = try FakeDaemon(mounted.paths, tasks: [try task()])
-        try await mounted.connect()
-        try await waitUntil { try await content(of: ".status").hasPrefix("1 running") }
+        let daemon = try await mounted.daemon(tasks: [try task()])
+        try await waitUntil { try await mounted.content(".status").hasPrefix("1 running") }
         let queued = try mounted.library.enqueue(episode: try mounted.episode(1).id, session: "x", now: 1)
         let suspended = try mounted.library.enqueue(episode: try mounted.episode(2).id, session: "x", now: 2)
         let failed = try mounted.library.enqueue(episode: try mounted.episode(3).id, session: "x", now: 3)
         try mounted.library.setSuspended(download: suspended.id, true)
         try mounted.library.fail(download: failed.id, error: "it is gone", errorNumber: 61)
         daemon.die()
-        try await waitUntil { try await content(of: ".status").hasPrefix("0 running, 1 queued, 1 suspended, 1 failed") }
-        let text = try await content(of: ".status")
+        try await waitUntil { try await mounted.content(".status").hasPrefix("0 running, 1 queued, 1 suspended, 1 failed") }
+        let text = try await mounted.content(".status")
         #expect(text.contains("2026-01-03 Episode 3.mp3: it is gone\n"))
         #expect(queued.id < suspended.id && text.split(separator: "\n").count == 4)
     }
@@ -141,8 +131,7 @@ struct StatusAndChangeTests {
     @Test func changesAreInvalidated() async throws {
         let podcast = try mounted.subscribe()
         try mounted.subscribe("Other", episodes: 2)
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let id = try mounted.library.entries(of: podcast.id)[0].id
         let show = NodeNumber(kind: .show, row: podcast.id).node
         func node(_ generation: Int) -> NodeID { NodeNumber(kind: .episode, generation: generation, row: id).node }
@@ -175,8 +164,7 @@ struct StatusAndChangeTests {
     @Test func attributesAreNotCachedFromAPushToTheLastClose() async throws {
         let podcast = try mounted.subscribe(length: 111_111)
         try mounted.subscribe("Other", episodes: 1)
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let name = "2026-01-01 Episode 1.mp3"
         let node = try mounted.entry("Show", name).node
         let id = try mounted.library.entries(of: podcast.id)[0].id
@@ -212,29 +200,9 @@ struct StatusAndChangeTests {
         }
     }
 
-    @Test func aListingReturnsNoOutdatedAttributes() async throws {
-        let podcast = try mounted.subscribe(episodes: 2, length: 111_111)
-        try mounted.subscribe("Other", episodes: 1)
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
-        let show = NodeNumber(kind: .show, row: podcast.id).node
-        let folder = try mounted.opendir(show)
-        let first = try #require(mounted.list(show, folder, from: 2))
-        #expect(first.compactMap { $0.name.hasSuffix(".mp3") ? $0.size : nil } == [111_111, 111_111])
-        let id = try mounted.episode(2).id
-        try mounted.library.confirm(episode: id, size: 400_000, now: 1_700_000_001)
-        _ = try await messages(after: event(.episode(id, formerName: nil)), daemon)
-        // The names are those at opendir, the attributes are current.
-        let second = try #require(mounted.list(show, folder, from: 2))
-        #expect(second.map(\.name) == first.map(\.name))
-        let sizes = second.compactMap { $0.name.hasSuffix(".mp3") ? $0.size : nil }
-        #expect(Set(sizes) == [111_111, 400_000])
-    }
-
     @Test func changesWithoutADaemonAreInvalidatedLater() async throws {
         let podcast = try mounted.subscribe(episodes: 3)
-        let first = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let first = try await mounted.daemon()
         first.die()
         try await waitUntil { !mounted.link.isConnected }
         mounted.notifier.clear()
@@ -285,8 +253,7 @@ struct StatusAndChangeTests {
     @Test func removedNamesAreInvalidated() async throws {
         let podcast = try mounted.subscribe(episodes: 2)
         try mounted.subscribe("Other")
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let show = NodeNumber(kind: .show, row: podcast.id).node
         let entries = try mounted.library.entries(of: podcast.id)
         let (first, second) = (entries[1], entries[0])
@@ -310,8 +277,7 @@ struct StatusAndChangeTests {
     @Test func aRefreshInvalidatesTheChangedEpisodes() async throws {
         let podcast = try mounted.subscribe(episodes: 3)
         try mounted.subscribe("Other")
-        let daemon = try FakeDaemon(mounted.paths)
-        try await mounted.connect()
+        let daemon = try await mounted.daemon()
         let ids = try (1...3).map { try mounted.episode($0).id }
         let now = Int64(time(nil)) + 10
         var feed = FeedBuilder.show("Show", episodes: 3, length: 500_000) { "http://127.0.0.1:9/Show/\($0).mp3" }

@@ -24,15 +24,6 @@ struct StreamTests {
         return try mounted.entry("Show", "2026-01-01 Episode 1.m3u8")
     }
 
-    private func opened(_ reply: RecordedReply) async throws -> Fuse.FileHandle {
-        try await waitUntil { reply.answer != nil }
-        guard case .open(let open)? = reply.answer else {
-            Issue.record("\(String(describing: reply.answer))")
-            throw Errno.ioError
-        }
-        return open.handle
-    }
-
     @Test func aStreamIsListedAsASmallPlaylistWithoutTheDaemon() throws {
         let entry = try subscribe()
         #expect(entry.attributes.size == Int64(Self.text.utf8.count))
@@ -54,7 +45,7 @@ struct StreamTests {
         let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.answer(frame, .asset(file: AssetKind.stream.fileName(id.rawValue), size: 0))
         }
-        let handle = try await opened(mounted.open(entry.node))
+        let handle = try await mounted.open(entry.node).handle()
         #expect(daemon.commands == [.asset(.stream, id: id.rawValue)])
         let bytes = mounted.read(entry.node, handle, 0, 4_096).answer
         #expect(bytes == .bytes(Array(Self.text.utf8)))
@@ -69,22 +60,9 @@ struct StreamTests {
         let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
             daemon.answer(frame, Failure(errorNumber: ENODATA, message: "the server answered 404"))
         }
-        let reply = mounted.open(entry.node)
-        try await waitUntil { reply.answer != nil }
-        #expect(reply.answer == .error(.noData))
+        #expect(try await mounted.open(entry.node).answered() == .error(.noData))
         #expect(mounted.fact(entry.node, "user.podfs.error") == "the server answered 404")
         #expect(mounted.fact(entry.node, "user.podfs.state") == "stream")
         _ = daemon
-    }
-
-    @Test func aVerifiedEpisodeHasTheIntegrityAttribute() throws {
-        try mounted.subscribe()
-        let episode = try mounted.episode()
-        let node = NodeNumber(kind: .episode, generation: 1, row: episode.id).node
-        try mounted.store(TestContent(seed: 1, size: 1_000), of: episode)
-        #expect(mounted.fact(node, "user.podfs.state") == "cached" && mounted.fact(node, "user.podfs.integrity") == nil)
-        try mounted.library.complete(
-            episode: episode.id, generation: 1, size: 1_000, sha256: "aa", isVerified: true, now: 1_700_000_400)
-        #expect(mounted.fact(node, "user.podfs.integrity") == "verified")
     }
 }

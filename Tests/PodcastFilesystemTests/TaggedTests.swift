@@ -26,18 +26,15 @@ import Transfers
     }
 
     /// Starts a daemon that records versions of tagged files in the library, and grants opens and reads of `content`.
-    private func daemon(file: (name: String, present: Range<Int>)? = nil, head: Int = 0) throws -> FakeDaemon {
+    private func daemon(head: Int = 0) async throws -> FakeDaemon {
         let library = mounted.library
         let content = content
-        return try FakeDaemon(mounted.paths) { daemon, frame in
+        return try await mounted.daemon { daemon, frame in
             switch frame.kind {
             case .open, .read:
-                var grant = Grant(
-                    generation: 1, total: Int64(content.size), file: file?.name, present: ByteRanges(),
+                let grant = Grant(
+                    generation: 1, total: Int64(content.size), file: nil, present: ByteRanges(),
                     head: content.bytes(in: 0..<head))
-                if let present = file?.present {
-                    grant.present.insert(contentsOf: Int64(present.lowerBound)..<Int64(present.upperBound))
-                }
                 daemon.answer(frame, grant)
             case .command:
                 guard
@@ -84,8 +81,7 @@ import Transfers
     @Test func aCachedEpisodeHasATagInPlaceOfItsOwn() async throws {
         try mounted.subscribe(episodes: 2)
         try mounted.store(content, of: try mounted.episode())
-        let daemon = try daemon()
-        try await mounted.connect()
+        let daemon = try await daemon()
         let node = try entry().node
         let handle = try await mounted.open(node).handle()
         let size = try #require(mounted.attributes(node, handle: handle)?.size)
@@ -115,8 +111,7 @@ import Transfers
 
     @Test func anUncachedEpisodeHasItsExactSizeAtOpen() async throws {
         try mounted.subscribe(episodes: 1, length: 111_111)
-        let daemon = try daemon(head: 4_096)
-        try await mounted.connect()
+        let daemon = try await daemon(head: 4_096)
         let node = try entry().node
         #expect(try entry().attributes.size == 111_111 + 256 << 10)
         let handle = try await mounted.open(node).handle()
@@ -134,8 +129,7 @@ import Transfers
     @Test func aChangedTitleMakesANewVersionAndTheOldOneStaysReadable() async throws {
         let show = try mounted.subscribe(episodes: 1)
         try mounted.store(content, of: try mounted.episode())
-        let daemon = try daemon()
-        try await mounted.connect()
+        let daemon = try await daemon()
         let node = try entry().node
         let handle = try await mounted.open(node).handle()
         let size = try #require(mounted.attributes(node, handle: handle)?.size)
@@ -167,8 +161,7 @@ import Transfers
             // The rest is a hole: zeros.
             if size > 0 { try #require(truncate(path, size) == 0) }
         }
-        let daemon = try daemon()
-        try await mounted.connect()
+        let daemon = try await daemon()
         let node = try entry().node
         let handle = try await mounted.open(node).handle()
         let size = try #require(mounted.attributes(node, handle: handle)?.size)
@@ -199,30 +192,15 @@ import Transfers
         #expect(!mounted.wasStarted)
     }
 
-    /// mpd compares the lower 32 bits of the inode numbers of a folder and of those above it.
-    @Test func theFoldersDifferInTheLowerHalfOfTheirNumbers() throws {
-        try mounted.subscribe(episodes: 1)
-        let numbers = [
-            mounted.attributes(.root)?.inode, try mounted.entry("Tagged").attributes.inode,
-            try mounted.entry("Tagged", "Show").attributes.inode,
-        ]
-        #expect(Set(numbers.map { ($0 ?? 0) & 0xFFFF_FFFF }).count == 3)
-        let root = try #require(mounted.list(.root, try mounted.opendir(.root)))
-        #expect(root.contains { $0.name == "Tagged" })
-        let plain = try Mounted()
-        #expect(throws: Mounted.MissingEntry.self) { try plain.entry("Tagged") }
-    }
-
     @Test func anInterruptedOpenIsClosedAtTheDaemon() async throws {
         try mounted.subscribe(episodes: 1)
         let content = content
-        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+        let daemon = try await mounted.daemon { daemon, frame in
             // Opens are granted, reads and commands stay unanswered.
             if frame.kind == .open {
                 daemon.answer(frame, Grant(generation: 1, total: Int64(content.size), file: nil, present: ByteRanges()))
             }
         }
-        try await mounted.connect()
         let open = mounted.open(try entry().node)
         try await daemon.wait(for: .read)
         open.interrupt()
