@@ -44,7 +44,10 @@ struct AlternateTests {
         #expect(try mounted.names("Show", ".alternates") == [Self.episode])
         let files = try mounted.entry("Show", ".alternates", Self.episode)
         #expect(files.attributes.kind == .directory && files.attributes.permissions == 0o555)
-        #expect(try mounted.names("Show", ".alternates", Self.episode) == ["Small 32k en.opus", "Video 720p.mp4", "Stream.m3u8"])
+        #expect(
+            try mounted.names("Show", ".alternates", Self.episode) == [
+                "Small 32k en.opus", "Video 720p.mp4", "Stream.m3u8",
+            ])
         for name in ["small 32k en.opus", "Small", "", ".alternates", Self.episode] {
             #expect(mounted.lookup(name, in: files.node) == .error(.noSuchFileOrDirectory), "\(name)")
         }

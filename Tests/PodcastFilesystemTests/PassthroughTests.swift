@@ -42,7 +42,9 @@ struct PassthroughTests {
         node = try mounted.episodeNode()
     }
 
-    private func open(flags: Int32 = O_RDONLY) throws -> OpenReply { try mounted.open(node, flags: flags).answer.opened }
+    private func open(flags: Int32 = O_RDONLY) throws -> OpenReply {
+        try mounted.open(node, flags: flags).answer.opened
+    }
 
     private var ended: [Int32] { registry.ended.withLock { $0.map(\.rawValue) } }
 

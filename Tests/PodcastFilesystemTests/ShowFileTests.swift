@@ -112,7 +112,8 @@ struct ShowFileTests {
     }
 
     @Test func onlyTheOwnerAndRootReadTheFeed() async throws {
-        #expect(try mounted.names("Show").prefix(5) == ["playlist.m3u8", ".feed.json", ".notes", ".chapters", "index.html"])
+        #expect(
+            try mounted.names("Show").prefix(5) == ["playlist.m3u8", ".feed.json", ".notes", ".chapters", "index.html"])
         #expect(mounted.lookup(".feed.xml.txt", in: try mounted.entry("Show").node) == .error(.noSuchFileOrDirectory))
         let alone = try await mounted.content("Show", ".feed.json")
         #expect(alone.hasPrefix("{\n  \"health\": {") && alone.hasSuffix("\n  }\n}\n"))

@@ -105,7 +105,9 @@ struct StatusAndChangeTests {
         try mounted.library.setSuspended(download: suspended.id, true)
         try mounted.library.fail(download: failed.id, error: "it is gone", errorNumber: 61)
         daemon.die()
-        try await waitUntil { try await mounted.content(".status").hasPrefix("0 running, 1 queued, 1 suspended, 1 failed") }
+        try await waitUntil {
+            try await mounted.content(".status").hasPrefix("0 running, 1 queued, 1 suspended, 1 failed")
+        }
         let text = try await mounted.content(".status")
         #expect(text.contains("2026-01-03 Episode 3.mp3: it is gone\n"))
         #expect(queued.id < suspended.id && text.split(separator: "\n").count == 4)
