@@ -6,15 +6,6 @@ import Transfers
 @testable import PodcastLibrary
 @testable import PodcastPages
 
-private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-
-private func count(_ part: String, in page: String) -> Int { page.components(separatedBy: part).count - 1 }
-
-/// Returns the page without podfs's own style and script.
-private func markup(_ page: String) -> String {
-    page.replacing(PageStyle.sheet, with: "").replacing(PageStyle.script, with: "")
-}
-
 /// Checks of the pages' markup by the rules of axe-core, an accessibility checker: landmarks, headings, names,
 /// identifiers.
 struct AccessibilityTests {
