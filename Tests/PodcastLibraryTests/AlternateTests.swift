@@ -84,16 +84,6 @@ struct AlternateTests {
         #expect(try names(show) == ["Again.opus"], "duplicates are merged, and the title stays")
     }
 
-    @Test func theAlternatesOfAnEpisodeAreBounded() throws {
-        let many = (1...10_000).map { alternate("audio/opus", "\($0).opus") }
-        let show = try library.subscribe([item(many)]).podcast.id
-        #expect(try names(show).count == Medium.maxMedia - 1)
-        let before = try library.alternates(of: main(show).id)
-        _ = try library.merge([item(many.reversed(), title: "Two")], into: show)
-        #expect(try library.alternates(of: main(show).id).count == Medium.maxMedia - 1)
-        #expect(before.count == Medium.maxMedia - 1)
-    }
-
     /// Returns undated items with an MP3 and eight further enclosures each.
     private func items(_ numbers: Range<Int>) -> [Item] {
         numbers.map { number in
@@ -330,25 +320,5 @@ struct AlternateTests {
         let show = try library.subscribe([item([alternate("audio/opus", "a.opus")])]).podcast.id
         _ = try library.unsubscribe(podcast: show)
         #expect(try library.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM alternate") } == 0)
-    }
-}
-
-/// Stored URLs of chapters' images, and the number of items that are not episodes.
-struct FeedRemainderTests {
-    @Test func imagesOfChaptersAndTheNumberOfUnplayableItemsAreKept() throws {
-        let folder = try TemporaryFolder()
-        let library = try Library.openForWriting(at: folder.library)
-        var item = makeItem("One", guid: "1", url: "https://x.example/1.mp3")
-        item.chapters = [
-            Chapter(start: 0, title: "A", image: "https://x.example/a.jpg"), Chapter(start: 9, title: "B"),
-        ]
-        let result = try library.subscribe([item, Item(), Item()])
-        let id = try #require(result.inserted.first)
-        #expect(try library.extras(of: id).chapters == item.chapters)
-        #expect(try library.podcast(id: result.podcast.id)?.unplayable == 2)
-        item.chapters[1].image = "https://x.example/b.jpg"
-        let second = try library.merge([item], into: result.podcast.id)
-        #expect(second.updated == [id] && second.podcast.unplayable == 0)
-        #expect(try library.extras(of: id).chapters == item.chapters)
     }
 }

@@ -108,12 +108,6 @@ struct EpisodeMediaTests {
         }
     }
 
-    @Test func tenThousandSourcesAreBounded() throws {
-        let many = (1...10_000).map { alternate("audio/mpeg", ["https://x.example/a\($0).mp3"]) }
-        let id = try #require(try library.subscribe([item("1", many)]).inserted.first)
-        #expect(try library.mediaSources(of: id).count == Medium.maxAddresses)
-    }
-
     // MARK: Names and encodings
 
     @Test func anotherCodecNeverGetsAnExistingName() throws {
@@ -204,13 +198,6 @@ struct EpisodeMediaTests {
         _ = try library.merge([item], into: show)
         episode = try self.episode(show)
         #expect(episode.size.bytes == Int64(episode.streamContent.count) && episode.title == "Another")
-    }
-
-    @Test func theTypeOfAStreamIsNeverAudio() {
-        for type in ["audio/mpegurl", "audio/x-mpegurl", "application/x-mpegurl"] {
-            #expect(MediaType.reported(type: type, fileExtension: "m3u8") == "application/vnd.apple.mpegurl")
-            #expect(MediaType(type: type, url: "https://x.example/a.m3u8").major == .other)
-        }
     }
 
     @Test(arguments: ["file:///etc/passwd", "https://x.example/a b", "https://x.example/a\n#EXT", "relative.m3u8", ""])

@@ -55,15 +55,4 @@ struct LibraryDetailTests {
         #expect(try library.details(ofShow: show.id) == nil)
         #expect(try library.refreshRecord(of: show.id).quietTimes == QuietTimes())
     }
-
-    @Test func quietTimesCanBeDecodedFromTheirBits() {
-        for hours in [[], [0], [23], Array(0..<24)] {
-            for days in [[], [0], [6], Array(0..<7)] {
-                let times = QuietTimes(hours: Set(hours), days: Set(days))
-                #expect(QuietTimes(bits: times.bits) == times)
-            }
-        }
-        #expect(QuietTimes(bits: nil) == QuietTimes() && QuietTimes().bits == nil)
-        #expect(QuietTimes(bits: .min) == QuietTimes() && QuietTimes(bits: -1).hours.count == 24)
-    }
 }

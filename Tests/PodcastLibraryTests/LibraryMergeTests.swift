@@ -22,7 +22,7 @@ struct LibraryMergeTests {
         item.enclosures.append(Enclosure(url: "https://e.com/1.opus", length: 9, type: "audio/ogg"))
         item.transcripts = [Transcript(url: "https://e.com/1.vtt", type: "text/vtt", language: "en")]
         item.chaptersURL = "https://e.com/1.json"
-        item.chapters = [Chapter(start: 0, title: "Start"), Chapter(start: 61.5)]
+        item.chapters = [Chapter(start: 0, title: "Start", image: "https://x.example/a.jpg"), Chapter(start: 61.5)]
         var feed = makeFeed([item, Item()])
         feed.description = "About"
         feed.language = "en-GB"
@@ -36,7 +36,7 @@ struct LibraryMergeTests {
         #expect(podcast.description == "About" && podcast.language == "en-GB" && podcast.type == "serial")
         #expect(podcast.explicit == false && podcast.guid == nil && podcast.etag == "\"1\"")
         #expect(podcast.state == "active" && podcast.httpStatus == 200 && podcast.lastRefresh == noon)
-        #expect(podcast.episodes == 1 && podcast.cached == 0 && !podcast.ephemeral)
+        #expect(podcast.episodes == 1 && podcast.cached == 0 && !podcast.ephemeral && podcast.unplayable == 1)
         #expect(try library.podcast(url: feedURL) == podcast)
 
         let episode = try #require(try library.episode(of: podcast.id, named: "2026-11-20 One.mp3"))
@@ -60,6 +60,10 @@ struct LibraryMergeTests {
         #expect(try library.entry(of: podcast.id, stem: "2026-11-20 One") == entry)
         #expect(try library.entry(of: podcast.id, named: "2026-11-20 one.mp3") == nil, "names are exact")
         #expect(try library.entry(of: podcast.id, named: "2026-11-20 One.opus") == nil)
+
+        item.chapters[1].image = "https://x.example/b.jpg"
+        #expect(try library.merge([item], into: podcast.id).updated == [episode.id])
+        #expect(try library.extras(of: episode.id).chapters == item.chapters)
     }
 
     @Test func subscribingTwiceThrowsAnErrorWithTheName() throws {
@@ -251,15 +255,5 @@ struct LibraryMergeTests {
         #expect(throws: LibraryError.nameTaken("OTHER")) { try library.renamePodcast(id: podcast, to: "OTHER") }
         #expect(throws: LibraryError.self) { try library.renamePodcast(id: podcast, to: "latest") }
         #expect(throws: LibraryError.noSuchPodcast(99)) { try library.renamePodcast(id: 99, to: "x") }
-    }
-
-    @Test func settingsBelongToAShow() throws {
-        let id = try library.subscribe([]).podcast.id
-        try library.set(podcast: id, key: "keep", value: "listed")
-        try library.set(podcast: id, key: "keep", value: "all")
-        try library.set(podcast: id, key: "auto_download", value: "3")
-        #expect(try library.settings(of: id) == ["keep": "all", "auto_download": "3"])
-        try library.set(podcast: id, key: "keep", value: nil)
-        #expect(try library.settings(of: id) == ["auto_download": "3"])
     }
 }

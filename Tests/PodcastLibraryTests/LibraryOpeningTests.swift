@@ -49,17 +49,6 @@ struct LibraryOpeningTests {
         #expect(throws: LibraryError.missing(path: path)) { try Library.openForReading(at: path) }
     }
 
-    @Test func aReaderSeesTheCommitsOfARunningWriter() throws {
-        let writer = try Library.openForWriting(at: path)
-        let reader = try Library.openForReading(at: path)
-        #expect(try reader.podcasts().isEmpty)
-        let id = try writer.subscribe([makeItem("One", url: "https://e.com/1.mp3")]).podcast.id
-        #expect(try reader.podcasts().map(\.id) == [id])
-        #expect(try reader.entries(of: id).count == 1)
-        _ = try writer.merge([makeItem("Two", url: "https://e.com/2.mp3")], into: id)
-        #expect(try reader.entries(of: id).count == 2)
-    }
-
     @Test func aReaderOpensAfterTheWriterHasClosed() throws {
         try {
             let writer = try Library.openForWriting(at: path)

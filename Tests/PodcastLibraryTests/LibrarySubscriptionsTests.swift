@@ -56,16 +56,6 @@ struct LibrarySubscriptionsTests {
         #expect(try library.tagsOfShows() == [found.id: ["News"]])
     }
 
-    @Test func exportedListsAreComplete() throws {
-        _ = try library.subscribe([], url: "https://e.com/b?token=1", title: "B")
-        let a = try library.subscribe([], url: "https://e.com/a?token=2", title: "A").podcast
-        try library.setHasCredentials(podcast: a.id, true)
-        let list = try library.subscriptions()
-        #expect(list.map(\.name) == ["A", "B"] && list.map(\.hasCredentials) == [true, false])
-        #expect(list.map(\.visibleURL) == ["https://e.com/a", "https://e.com/b?token=1"])
-        #expect(list[0].outline(url: "u") == OPML.Subscription(url: "u", title: "A", text: "A"))
-    }
-
     @Test func credentialsAreStoredBesideTheSettingsAndHideQueries() throws {
         let show = try library.subscribe([], url: "https://e.com/a?token=2").podcast
         #expect(!show.hasCredentials && show.visibleURL == "https://e.com/a?token=2")

@@ -16,7 +16,7 @@ struct LibraryUploadTests {
         return try library.add(upload)
     }
 
-    @Test func addedUploadsAreReadBack() throws {
+    @Test func uploadsAreStoredUntilTheirRemoval() throws {
         let upload = try add(1) {
             $0.description = "Text"
             $0.image = SnapshotFile(file: "image-1", name: "a.jpg", type: "image/jpeg")
@@ -26,6 +26,9 @@ struct LibraryUploadTests {
         #expect(try library.upload(id: upload.id) == upload)
         #expect(try library.upload(file: "file-2") == plain && plain.image == nil)
         #expect(try library.upload(file: "file-3") == nil)
+        #expect(throws: LibraryError.self) { try add(3) { $0.media.file = "file-1" } }
+        try library.removeUpload(id: plain.id, keeping: Event(sequence: 7, time: 2, .idle))
+        #expect(try library.uploads() == [upload] && library.events(since: 0).map(\.sequence) == [7])
     }
 
     @Test func uploadsAndDownloadsShareOneSequenceOfIds() throws {
@@ -51,17 +54,5 @@ struct LibraryUploadTests {
         let reopened = try #require(try Library.openForReading(at: folder.library).upload(id: id))
         #expect(reopened.progress == progress && reopened.error == "broken" && !reopened.suspended)
         #expect(try library.events(since: 0).count == 1)
-    }
-
-    @Test func removingAnUploadStoresItsEvent() throws {
-        let id = try add(1).id
-        try library.removeUpload(id: id, keeping: Event(sequence: 7, time: 2, .idle))
-        #expect(try library.uploads().isEmpty && library.events(since: 0).map(\.sequence) == [7])
-    }
-
-    @Test func aSecondUploadOfOneFileIsRefused() throws {
-        _ = try add(1)
-        #expect(throws: LibraryError.self) { try add(2) { $0.media.file = "file-1" } }
-        #expect(try library.uploads().count == 1)
     }
 }

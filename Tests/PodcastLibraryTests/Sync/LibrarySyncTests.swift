@@ -12,9 +12,6 @@ import Transfers
     private var (folder, library) = makeLibrary()
     private let now = Int64(Date().timeIntervalSince1970)
 
-    init() throws {
-    }
-
     private func logIn(_ kind: SyncAccount.Kind = .gpodder) throws { try library.beginSync(account(kind), now: now) }
 
     private func account(_ kind: SyncAccount.Kind = .gpodder, device: String = "d") -> SyncAccount {
@@ -88,6 +85,8 @@ import Transfers
     @Test func everythingIsQueuedAfterALogin() throws {
         let (_, episodes) = try show()
         try library.setPosition(episode: episodes[0], 12, now: now)
+        let before = try library.syncQueue()
+        #expect(before.subscriptions == 0 && before.actions == 0 && before.oldest == nil)
         try logIn()
         let queue = try library.syncQueue()
         #expect(queue.subscriptions == 1 && queue.actions == 1)
@@ -126,12 +125,15 @@ import Transfers
         #expect(try library.subscriptionBook().pending.contains { $0.url == "https://k.example/f" && $0.subscribed })
     }
 
-    @Test func aFoundShowIsQueuedWhenSubscribed() throws {
+    @Test func aFoundShowAndWhatWasHeardOfItAreQueuedWhenItIsSubscribed() throws {
         try logIn()
-        _ = try library.store(found: [FoundShow(title: "Show", url: feedURL)], now: now)
-        #expect(try library.syncQueue().subscriptions == 0)
+        let id = try library.store(found: [FoundShow(title: "Show", url: feedURL)], now: now)[0].podcast
+        let item = makeItem("One", guid: "guid-1", url: "https://m.example/1.mp3", duration: 100)
+        try library.setPosition(episode: try library.merge([item], into: id).inserted[0], 12, now: now)
+        #expect(try library.syncQueue().subscriptions == 0 && library.syncQueue().actions == 0)
         _ = try show()
         #expect(try library.subscriptionBook().pending.map(\.subscribed) == [true])
+        #expect(try pending().map(\.position) == [12])
     }
 
     @Test func whatWasHeardOfAFoundShowIsQueuedWhenItIsSubscribed() throws {

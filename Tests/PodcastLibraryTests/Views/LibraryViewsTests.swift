@@ -30,14 +30,6 @@ struct LibraryViewsTests {
 
     private func revision(_ view: String) throws -> Int64? { try library.viewFolder(named: view)?.revision }
 
-    @Test func theIndexOfEpisodesInProgressMatchesTheRule() throws {
-        let sql = try DatabaseQueue(path: folder.library).read { db in
-            try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'episode_begun'")
-        }
-        #expect(sql?.hasSuffix("WHERE played = 0 AND position >= \(Int(ListeningRules.inProgress))") == true)
-        #expect(Double(Int(ListeningRules.inProgress)) == ListeningRules.inProgress)
-    }
-
     @Test func thePredefinedViewsFollowEveryChange() throws {
         #expect(try library.viewFolders().map(\.name) == ["Downloaded", "In Progress", "Latest", "Unplayed"])
         let one = try subscribe("One", 3).podcast.id
@@ -179,29 +171,5 @@ struct LibraryViewsTests {
         #expect(throws: LibraryError.nameTaken("Unplayed")) {
             _ = try library.subscribe([], url: "https://e.com/9", name: "Unplayed")
         }
-    }
-
-    @Test func viewsSurviveARestart() throws {
-        try subscribe("One", 3)
-        try library.setView(named: "Mine", ["title=2"], now: noon)
-        let again = try Library.openForWriting(at: folder.library)
-        #expect(try again.episodes(in: "Mine").count == 1)
-        try again.setPlayed(episode: try again.episodes(in: "Mine")[0], true, now: noon)
-        #expect(try again.episodes(in: "Unplayed").count == 2)
-    }
-
-    @Test func aRolledBackTransactionChangesNoView() throws {
-        try subscribe("One", 3)
-        struct Stop: Error {}
-        #expect(throws: Stop.self) {
-            try library.group {
-                try library.setView(named: "Gone", [], now: noon)
-                try library.setPlayed(episode: try library.episodes(in: "Unplayed")[0], true, now: noon)
-                throw Stop()
-            }
-        }
-        #expect(try titles("Unplayed").count == 3 && library.viewFolder(named: "Gone") == nil)
-        try subscribe("Two", 2)
-        #expect(try titles("Unplayed").count == 5)
     }
 }
