@@ -57,13 +57,6 @@ struct AlternateTests {
         #expect(!mounted.wasStarted, "listing starts no daemon")
     }
 
-    @Test func aShowWithoutAlternatesHasNoSuchFolder() throws {
-        try mounted.subscribe("Other")
-        let other = try mounted.entry("Other").node
-        #expect(mounted.lookup(".alternates", in: other) == .error(.noSuchFileOrDirectory))
-        #expect(try !mounted.names("Other").contains(".alternates"))
-    }
-
     @Test func attributesDistinguishTheAlternateFromTheMainFile() throws {
         let main = try mounted.entry("Show", Self.episode + ".mp3")
         let file = try mounted.entry("Show", ".alternates", Self.episode, "Small 32k en.opus")

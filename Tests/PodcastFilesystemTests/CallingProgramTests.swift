@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import TestSupport
 import Testing
 
@@ -105,23 +104,5 @@ struct CallingProgramTests {
         #expect(program(51) == nil)
         try proc.write("51/comm", text: "updatedb\n")
         #expect(program(51)?.isAmong(["updatedb"]) == true, "a status that cannot be read names no other leader")
-    }
-
-    /// Uses the real /proc, and a thread of this process that has set a thread name of its own.
-    @Test func aThreadIsIdentifiedWithItsProcess() async throws {
-        let own = try #require(CallingProgram(thread: getpid()))
-        let executable = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        #expect(own.name == CallingProgram.baseName(executable) && !own.isCut)
-        let found = await withCheckedContinuation {
-            (continuation: CheckedContinuation<(CallingProgram?, Int32?), Never>) in
-            Thread.detachNewThread {
-                try? "updatedb".write(toFile: "/proc/thread-self/comm", atomically: false, encoding: .utf8)
-                let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
-                let thread = link.flatMap { $0.split(separator: "/").last.flatMap { Int32($0) } } ?? 0
-                let status = (try? String(contentsOfFile: "/proc/\(thread)/status", encoding: .utf8)) ?? ""
-                continuation.resume(returning: (CallingProgram(thread: thread), CallingProgram.leader(status: status)))
-            }
-        }
-        #expect(found.0 == own && found.1 == getpid())
     }
 }

@@ -31,21 +31,6 @@ struct DaemonLinkTests {
         }
     }
 
-    @Test func closingFailsWaitingRequestsOnceAndLaterOnesImmediately() async throws {
-        let daemon = try FakeDaemon(mounted.paths)
-        let answers = Journal<String>()
-        for _ in 0..<5 { link.send(.read, []) { answers.append(text($0)) } }
-        try await daemon.wait(for: .read, count: 5)
-        link.close()
-        #expect(answers.entries == [String](repeating: "\(ENODEV)", count: 5))
-        #expect(link.send(.read, []) { answers.append(text($0)) } == 0)
-        #expect(answers.entries.count == 6)
-        link.cancel(0)
-        link.close()
-        try await waitUntil { !daemon.isConnected }
-        #expect(answers.entries.count == 6)
-    }
-
     @Test func aRequestCancelledBeforeAConnectionIsNotSent() async throws {
         let answers = Journal<String>()
         let token = link.send(.read, [1]) { answers.append(text($0)) }

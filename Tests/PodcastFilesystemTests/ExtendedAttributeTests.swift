@@ -101,24 +101,6 @@ struct ExtendedAttributeTests {
         #expect(Dictionary(uniqueKeysWithValues: found) == expected)
     }
 
-    @Test func unknownFactsHaveNoAttributes() throws {
-        try mounted.subscribe(FeedBuilder(title: "Bare", items: [.init(title: "x", url: "http://h.example/x.mp3")]))
-        let names = Set(mounted.xattrNames(try mounted.entry("Bare", "x.mp3").node))
-        for name in [
-            "season", "episode", "episode_type", "duration", "position", "sha256", "error", "rate", "eta",
-            "bytes_expected", "guid",
-        ] {
-            #expect(!names.contains("user.podfs." + name), "\(name)")
-        }
-        for name in ["creator", "date", "description", "language", "identifier"] {
-            #expect(!names.contains("user.dublincore." + name), "\(name)")
-        }
-        #expect(names.contains("user.podfs.played") && names.contains("user.podfs.ranges"))
-        // Without a date, the mtime is the time of the first refresh.
-        let attributes = try mounted.entry("Bare", "x.mp3").attributes
-        #expect(attributes.size == 0 && attributes.modified == 1_700_000_000)
-    }
-
     @Test func urlsShowNoCredentials() throws {
         let feed = FeedBuilder(
             title: "Paid",
@@ -263,15 +245,8 @@ struct ExtendedAttributeTests {
                 raw: "<podcast:guid>917393e3-1b1e-5cef-ace4-edaa54e1f810</podcast:guid>",
                 items: [.init(title: "x", url: "http://h.example/x.mp3")]), url: "https://feeds.example/f")
         let show = try mounted.entry("The Show").node
-        #expect(mounted.fact(show, "user.podfs.feed.state") == "active")
-        #expect(mounted.fact(show, "user.podfs.feed.http_status") == "200")
-        #expect(mounted.fact(show, "user.podfs.feed.episodes") == "1")
-        #expect(mounted.fact(show, "user.podfs.feed.cached") == "0")
         #expect(mounted.fact(show, "user.podfs.feed.last_refresh") == "2023-11-14T22:13:20Z")
         #expect(mounted.fact(show, "user.podfs.feed.guid") == "917393e3-1b1e-5cef-ace4-edaa54e1f810")
-        #expect(mounted.fact(show, "user.xdg.origin.url") == "https://feeds.example/f")
-        #expect(mounted.fact(show, "user.dublincore.title") == "The Show")
-        #expect(mounted.fact(show, "user.dublincore.language") == "en")
         #expect(mounted.fact(show, "user.podfs.feed.error") == nil)
         #expect(mounted.fact(show, "user.podfs.feed.next_refresh") == nil)
         try mounted.library.refreshFailed(

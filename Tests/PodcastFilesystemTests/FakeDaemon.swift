@@ -1,7 +1,6 @@
 import Foundation
 import PodcastLibrary
 import PodcastProtocol
-import Synchronization
 import TestSupport
 import Transfers
 

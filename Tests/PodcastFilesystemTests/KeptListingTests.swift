@@ -3,7 +3,6 @@ import Glibc
 import PodcastFilesystem
 import PodcastLibrary
 import PodcastProtocol
-import SystemPackage
 import TestSupport
 import Testing
 
@@ -127,16 +126,6 @@ struct KeptListingTests {
         #expect(!mounted.notifier.messages.contains(.data(.root)))
         #expect(try list(show, read) != before)
         mounted.request { mounted.filesystem.releasedir($0, node: .root, handle: unread) }
-    }
-
-    @Test func aStreamFirstReadAfterAChangeHasCurrentNames() async throws {
-        let daemon = try await mounted.daemon()
-        let stream = try open(show)
-        try rename()
-        let event = Event(sequence: 1, time: 1_700_000_100, .show(podcast.id, name: nil, formerName: nil))
-        daemon.send(event)
-        try await waitUntil { mounted.notifier.messages.contains(.attributes(.root)) }
-        #expect(try list(show, stream).contains("Renamed.mp3"))
     }
 
     @Test func aStreamThatEndsWithOldNamesDropsTheCache() async throws {

@@ -27,6 +27,29 @@ struct KernelCacheTests {
         #expect(modes.keys.sorted() == ["cached", "direct", "passthrough"] && modes.values.allSatisfy { $0 > 1_000 })
     }
 
+    /// A grant (the size in the daemon's response to an open) replaces the size that the feed states, until the feed
+    /// names another file.
+    @Test(arguments: [false, true]) func anotherFileOfTheFeedHasNoGrant(isRecorded: Bool) {
+        let guess = EpisodeEntry(
+            id: 7, podcast: 1, name: "One.mp3", published: 5, firstSeen: 6, changed: 10, size: 100, sizeSource: .feed)
+        var grants = GrantedSizes()
+        grants.add(250, of: Self.number, replacing: EpisodeSize(bytes: 100, source: .feed), now: 20)
+        var later = guess
+        if isRecorded {
+            (later.size, later.sizeSource, later.changed) = (250, .server, 21)
+            grants.markRecorded(later)
+        }
+        #expect(grants.isPending(Self.number) != isRecorded)
+        (later.size, later.sizeSource, later.changed) = (100, .feed, 22)
+        #expect(grants.applied(to: later) == later)
+        // Within the same second, the size or its source differs.
+        (later.size, later.changed) = (120, 20)
+        #expect(grants.applied(to: later) == later)
+        (later.size, later.sizeSource) = (100, .estimate)
+        #expect(grants.applied(to: later) == later)
+        #expect(grants.applied(to: guess).size == 250)
+    }
+
     /// A listing that was opened before the first open of a file in `Tagged` has an estimate of its size. With it the
     /// kernel would return zeros after the end of the open file.
     @Test func aReplyDoesNotChangeTheSizeOfAnOpenTaggedFile() {

@@ -39,34 +39,6 @@ struct LinkFolderTests {
                 == .error(.noSuchFileOrDirectory))
     }
 
-    @Test func namesAreUniqueAndShortEnough() throws {
-        let long = String(repeating: "ü", count: 200)
-        // "a - b" of "c" and "a" of "b - c" would have equal names, and so would two truncated ones.
-        for (title, show) in [("a - b", "c"), ("a", "b - c"), (long + "1", "Long"), (long + "2", "Longer")] {
-            try mounted.subscribe(
-                FeedBuilder(
-                    title: show,
-                    items: [.init(title: title, guid: title, url: "http://127.0.0.1:9/\(show.count)\(title.count).mp3")]
-                ),
-                url: "http://127.0.0.1:9/\(show.count).xml")
-        }
-        let found = try links("Latest")
-        #expect(found.count == 4 && Set(found).count == 4 && found.allSatisfy { $0.utf8.count <= 255 })
-        #expect(found.contains("a - b - c.mp3") && found.contains("a - b - c (2).mp3"))
-        var targets: Set<String> = []
-        for name in found {
-            guard case .link(let target)? = target(try mounted.entry("Latest", name).node) else {
-                Issue.record("no link: \(name)")
-                continue
-            }
-            targets.insert(target)
-            let parts = target.split(separator: "/").map(String.init)
-            #expect(parts[0] == "..")
-            #expect(try mounted.entry(parts[1], parts[2]).attributes.kind == .regular)
-        }
-        #expect(targets.count == 4)
-    }
-
     @Test func removedLinksAreInvalidated() async throws {
         let podcast = try mounted.subscribe("One", episodes: 2)
         let episode = try mounted.episode(2)
@@ -94,14 +66,6 @@ struct LinkFolderTests {
         }
         let link = try mounted.entry("Latest", "2026-01-01 Episode 1 - Uno.mp3")
         #expect(target(link.node) == .link("../Uno/2026-01-01 Episode 1.mp3"))
-    }
-
-    @Test func readlinkOfAFolderFails() throws {
-        try mounted.subscribe("One")
-        #expect(target(try mounted.entry("One").node) == .error(.invalidArgument))
-        #expect(target(NodeNumber(kind: .viewLink, generation: 1, row: 99).node) == .error(.staleNFSFileHandle))
-        #expect(mounted.open(try mounted.entry("Latest").node).answer == .error(.isDirectory))
-        #expect(mounted.lookup("x", in: try mounted.entry("Latest").node) == .error(.noSuchFileOrDirectory))
     }
 
     @Test func aPlayedEpisodeLeavesUnplayedAtOnce() async throws {

@@ -32,30 +32,6 @@ struct ListingTests {
         #expect(plain.allSatisfy { $0.node == nil })
     }
 
-    @Test(arguments: [true, false])
-    func thePiecesOfAListingMakeUpTheWhole(plus: Bool) throws {
-        try mounted.subscribe(episodes: 200)
-        let show = try mounted.entry("Show").node
-        let handle = try mounted.opendir(show)
-        let whole = try #require(mounted.list(show, handle, size: 1 << 20, plus: plus))
-        #expect(whole.count == 207)
-        for size in [400, 1_000, 4_096] {
-            var pieces: [ListedEntry] = []
-            var offset: UInt64 = 0
-            while let piece = mounted.list(show, handle, from: offset, size: size, plus: plus), let last = piece.last {
-                pieces += piece
-                offset = last.nextOffset
-            }
-            #expect(pieces == whole)
-        }
-        // telldir(3) and seekdir(3): a listing from the offset that came with an entry begins with the next entry.
-        for index in [0, 1, 2, 50, 200] {
-            let rest = mounted.list(show, handle, from: whole[index].nextOffset, size: 1 << 20, plus: plus)
-            #expect(rest == Array(whole.dropFirst(index + 1)))
-        }
-        #expect(mounted.list(show, handle, from: whole[206].nextOffset, plus: plus) == [])
-    }
-
     @Test func aContinuedListingHasTheNamesFromItsStart() throws {
         let podcast = try mounted.subscribe(episodes: 20)
         let show = try mounted.entry("Show").node
@@ -100,28 +76,6 @@ struct ListingTests {
         #expect(gone.inode == NodeNumber(kind: .episode, row: renamed.id).inode)
         #expect(rest.filter { $0.size == 500_000 }.count == rest.count - 2)
         #expect(podcast.name == "Show")
-    }
-
-    @Test func listingsOfTheSameFolderAreIndependent() throws {
-        try mounted.subscribe("A")
-        let first = try mounted.opendir(.root)
-        let before = try #require(mounted.list(.root, first))
-        try mounted.subscribe("B")
-        let second = try mounted.opendir(.root)
-        #expect(mounted.list(.root, second)?.count == before.count + 1)
-        #expect(mounted.list(.root, first, from: before[5].nextOffset) == Array(before.dropFirst(6)))
-        mounted.request { mounted.filesystem.releasedir($0, node: .root, handle: first) }
-        #expect(mounted.list(.root, first) == nil)
-        #expect(mounted.list(.root, second)?.count == before.count + 1)
-    }
-
-    @Test func filesAreNotFolders() throws {
-        try mounted.subscribe()
-        for node in [try mounted.entry(".status").node, try mounted.entry("Show", "2026-01-01 Episode 1.mp3").node] {
-            let reply = mounted.request { mounted.filesystem.opendir($0, node: node) }
-            #expect(reply.answer == .error(.noSuchFileOrDirectory))
-        }
-        #expect(mounted.open(try mounted.entry("Show").node).answer == .error(.isDirectory))
     }
 
     @Test func browsingNeedsNoDaemon() throws {

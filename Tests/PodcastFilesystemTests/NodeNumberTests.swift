@@ -34,14 +34,6 @@ struct NodeNumberTests {
         #expect([search, tags, find] == [0x4000_0000_0000_0001, 0x6000_0000_0000_0001, 0x8C00_0000_0000_0001])
     }
 
-    @Test func aNewGenerationIsAnotherNodeAndTheSameFile() {
-        let old = NodeNumber(kind: .episode, generation: 1, row: 9)
-        let new = NodeNumber(kind: .episode, generation: 2, row: 9)
-        #expect(old.node != new.node && old.inode == new.inode)
-        #expect(old.inode != NodeNumber(kind: .show, row: 9).inode)
-        #expect(old.inode != NodeNumber(kind: .episode, generation: 1, row: 10).inode)
-    }
-
     @Test func generationsWrapAroundAfterTheirLastBit() {
         let number = NodeNumber(kind: .episode, generation: 1 << 18 + 3, row: 9)
         #expect(number.node == NodeNumber(kind: .episode, generation: 3, row: 9).node)

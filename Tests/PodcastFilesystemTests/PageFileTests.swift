@@ -15,18 +15,6 @@ struct PageFileTests {
 
     private func count(_ part: String, in text: String) -> Int { text.components(separatedBy: part).count - 1 }
 
-    @Test func theRootHasAPageOfAllShows() async throws {
-        #expect(try await mounted.content("index.html").contains("No shows yet"))
-        try mounted.subscribe("Second", episodes: 2)
-        try mounted.subscribe("First #1?")
-        let page = try await mounted.content("index.html")
-        #expect(page.contains("<span>2 shows</span><span>3 episodes</span>"))
-        #expect(page.contains("href=\"First%20%231%3F/index.html\"") && page.contains("href=\"Second/index.html\""))
-        #expect(page.contains("<time datetime=\"2026-01-02\">2 Jan 2026</time>"))
-        let entry = try mounted.entry("index.html")
-        #expect(entry.attributeTimeout == 0 && entry.attributes.permissions == 0o444)
-    }
-
     @Test(arguments: [(500, "500 episodes"), (501, "the first 500 episodes")])
     func aViewsPageSaysWhetherItIsCut(episodes: Int, text: String) async throws {
         try mounted.subscribe(episodes: episodes)
@@ -167,5 +155,45 @@ struct RateHistoryTests {
         #expect(history.values(until: 100_000) == Array(repeating: 9_999, count: RateHistory.length))
         history.record(1, at: 100_000)
         #expect(history.values(until: 100_000) == Array(repeating: 9_999, count: RateHistory.length - 1) + [1])
+    }
+}
+
+/// The feeds for other people's podcast clients. A client that sends If-Modified-Since fetches a changed feed only if
+/// its mtime has moved.
+struct SharedFeedFileTests {
+    private let mounted: Mounted
+    private let show: Podcast
+
+    init() throws {
+        mounted = try Mounted { $0.shareBase = "https://nas.example/podcasts" }
+        show = try mounted.subscribe("Show", episodes: 2)
+    }
+
+    private func feed(of folder: String) async throws -> (text: String, modified: Int64) {
+        let modified = try mounted.entry(folder, "feed.xml").attributes.modified
+        return (try await mounted.content(folder, "feed.xml"), modified)
+    }
+
+    @Test func renamingAShowMovesTheTimeOfTheFeedsThatContainItsFolder() async throws {
+        let before = try await feed(of: "Latest")
+        #expect(before.text.contains("https://nas.example/podcasts/Show/2026-01-02%20Episode%202.mp3"))
+        try mounted.library.renamePodcast(id: show.id, to: "Other", now: before.modified + 100)
+        let after = try await feed(of: "Latest")
+        #expect(after.text.contains("https://nas.example/podcasts/Other/2026-01-02%20Episode%202.mp3"))
+        #expect(after.modified == before.modified + 100)
+        #expect(try await feed(of: "Other").modified == before.modified + 100)
+    }
+
+    @Test func theSettingShareMovesTheTimeOfTheFeeds() async throws {
+        let before = try await feed(of: "Latest")
+        try mounted.library.set(podcast: show.id, key: "share", value: "false", now: before.modified + 100)
+        let without = try await feed(of: "Latest")
+        #expect(!without.text.contains("<item>") && without.modified == before.modified + 100)
+        try mounted.library.set(podcast: show.id, key: "share", value: nil, now: before.modified + 200)
+        let again = try await feed(of: "Latest")
+        #expect(again.text.contains("<item>") && again.modified == before.modified + 200)
+        #expect(try await feed(of: "Show").modified == before.modified + 200)
+        try mounted.library.set(podcast: show.id, key: "keep", value: "3", now: before.modified + 300)
+        #expect(try await feed(of: "Latest").modified == before.modified + 200)
     }
 }

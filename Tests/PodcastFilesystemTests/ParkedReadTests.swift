@@ -362,20 +362,4 @@ struct ParkedReadTests {
         #expect(try await read.answered() == expected(0..<4_096))
         #expect(daemon.frames.count == 1)
     }
-
-    @Test func aDaemonStartedByAnotherProcessIsNoticed() async throws {
-        mounted.start()
-        // Write the pid file repeatedly, since a thread of the mount has to start watching the folder first.
-        var daemon: FakeDaemon?
-        try await waitUntil(description: "the daemon is found") {
-            if daemon == nil { daemon = try FakeDaemon(mounted.paths) }
-            try daemon?.writePIDFile()
-            return mounted.link.isConnected
-        }
-        #expect(!mounted.wasStarted)
-        // The daemon dies while no read waits, so the mount starts none.
-        daemon?.die()
-        try await waitUntil { !mounted.link.isConnected }
-        #expect(!mounted.wasStarted)
-    }
 }

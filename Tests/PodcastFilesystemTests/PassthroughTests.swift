@@ -149,10 +149,4 @@ struct PassthroughTests {
         try await waitUntil(description: "the daemon is notified again") { daemon.opened.count >= 2 }
         #expect(daemon.opened.allSatisfy { $0 == id } && daemon.opened.count <= seconds + 1)
     }
-
-    @Test func generatedFilesNeverUsePassthrough() throws {
-        let reply = try mounted.open(try mounted.entry(".status").node).answer.opened
-        #expect(reply.backing == nil && reply.directIO)
-        #expect(registry.registered.withLock { $0.isEmpty })
-    }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Fuse
+import Glibc
 import PodcastFeed
 import PodcastFilesystem
 import PodcastLibrary
@@ -32,39 +33,8 @@ struct ShowFileTests {
         try Data(json.utf8).write(to: URL(fileURLWithPath: "\(mounted.paths.feeds)/\(podcast.id).json"))
     }
 
-    @Test func thePlaylistNamesTheEpisodes() async throws {
-        let text = try await mounted.content("Show", "playlist.m3u8")
-        let lines = text.prefix(text.count - text.reversed().prefix { $0 == "\n" }.count)
-        #expect(
-            lines == """
-                #EXTM3U
-                #PLAYLIST:Show
-                #EXTINF:61,Episode 3
-                2026-01-03 Episode 3.mp3
-                #EXTINF:-1,Episode 2
-                2026-01-02 Episode 2.mp3
-                #EXTINF:-1,Episode 1
-                2026-01-01 Episode 1.mp3
-                """)
-        let attributes = try mounted.entry("Show", "playlist.m3u8").attributes
-        #expect(attributes.size == Int64(text.utf8.count) && attributes.permissions == 0o444)
-        #expect(attributes.kind == .regular && attributes.inode == NodeNumber(kind: .playlist, row: podcast.id).inode)
-    }
-
-    @Test func episodesWithNotesHaveNotesFiles() async throws {
+    @Test func notesAndChaptersOfTheFeedAreFiles() async throws {
         #expect(try mounted.names("Show", ".notes") == ["2026-01-03 Episode 3.html"])
-        let text = try await mounted.content("Show", ".notes", "2026-01-03 Episode 3.html")
-        #expect(text.contains("<p>Three</p>") && !text.contains("alert"))
-        let attributes = try mounted.entry("Show", ".notes", "2026-01-03 Episode 3.html").attributes
-        #expect(attributes.modified == (try mounted.entry("Show", "2026-01-03 Episode 3.mp3")).attributes.modified)
-        let folder = try mounted.entry("Show", ".notes").node
-        for name in ["2026-01-02 Episode 2.html", "2026-01-03 Episode 3.mp3", "2026-01-03 Episode 3.htm", "x", ".html"]
-        {
-            #expect(mounted.lookup(name, in: folder) == .error(.noSuchFileOrDirectory), "\(name)")
-        }
-    }
-
-    @Test func chaptersOfTheFeedAreFiles() async throws {
         #expect(try mounted.names("Show", ".chapters") == ["2026-01-01 Episode 1.json", "2026-01-02 Episode 2.json"])
         let text = try await mounted.content("Show", ".chapters", "2026-01-02 Episode 2.json")
         let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
@@ -176,5 +146,64 @@ struct ShowFileTests {
         _ = try mounted.library.unsubscribe(podcast: podcast.id)
         for node in nodes { #expect(mounted.attributes(node) == nil) }
         for node in nodes.dropLast() { #expect(mounted.open(node).answer == .error(.staleNFSFileHandle)) }
+    }
+}
+
+/// The playlist files of episodes that are streams.
+struct StreamTests {
+    private let mounted: Mounted
+
+    init() throws { mounted = try Mounted() }
+
+    private static let url = "http://127.0.0.1:9/live/a.m3u8"
+    private static let text = "#EXTM3U\n#EXTINF:-1,Episode 1\n\(url)\n"
+
+    private func subscribe() throws -> Entry {
+        var feed = FeedBuilder.show("Show", episodes: 1, length: 70_000_000) { _ in Self.url }
+        feed.items[0].type = "application/vnd.apple.mpegurl"
+        try mounted.subscribe(feed)
+        return try mounted.entry("Show", "2026-01-01 Episode 1.m3u8")
+    }
+
+    @Test func aStreamIsListedAsASmallPlaylistWithoutTheDaemon() throws {
+        let entry = try subscribe()
+        #expect(entry.attributes.size == Int64(Self.text.utf8.count))
+        #expect(mounted.fact(entry.node, "user.podfs.state") == "stream")
+        #expect(mounted.fact(entry.node, "user.mime_type") == "application/vnd.apple.mpegurl")
+        for name in ["progress", "bytes_received", "ranges", "size_source", "error", "sha256"] {
+            #expect(mounted.fact(entry.node, "user.podfs.\(name)") == nil, "\(name)")
+        }
+        let show = try mounted.entry("Show").node
+        let listed = try #require(mounted.list(show, try mounted.opendir(show)))
+        let item = try #require(listed.first { $0.name == "2026-01-01 Episode 1.m3u8" })
+        #expect(item.size == Int64(Self.text.utf8.count))
+        #expect(!mounted.wasStarted)
+    }
+
+    @Test func aStreamIsReadAfterTheDaemonHasCheckedIt() async throws {
+        let entry = try subscribe()
+        let id = try mounted.episode().id
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+            daemon.answer(frame, .asset(file: AssetKind.stream.fileName(id.rawValue), size: 0))
+        }
+        let handle = try await mounted.open(entry.node).handle()
+        #expect(daemon.commands == [.asset(.stream, id: id.rawValue)])
+        let bytes = mounted.read(entry.node, handle, 0, 4_096).answer
+        #expect(bytes == .bytes(Array(Self.text.utf8)))
+        #expect(mounted.attributes(entry.node, handle: handle)?.size == Int64(Self.text.utf8.count))
+        mounted.release(entry.node, handle)
+        try await waitUntil { daemon.opened == [id] }
+        #expect(daemon.frames.count == 1, "the check is the only request")
+    }
+
+    @Test func aFailureIsReported() async throws {
+        let entry = try subscribe()
+        let daemon = try FakeDaemon(mounted.paths) { daemon, frame in
+            daemon.answer(frame, Failure(errorNumber: ENODATA, message: "the server answered 404"))
+        }
+        #expect(try await mounted.open(entry.node).answered() == .error(.noData))
+        #expect(mounted.fact(entry.node, "user.podfs.error") == "the server answered 404")
+        #expect(mounted.fact(entry.node, "user.podfs.state") == "stream")
+        _ = daemon
     }
 }

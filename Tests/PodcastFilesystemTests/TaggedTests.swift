@@ -177,21 +177,6 @@ import Transfers
         mounted.release(node, handle)
     }
 
-    @Test func otherFilesAreTheEpisodesThemselves() throws {
-        var feed = FeedBuilder.show("Show", episodes: 2, length: 500_000) { "http://127.0.0.1:9/\($0).m4a" }
-        feed.items[0].type = "audio/mp4"
-        feed.items[1].type = "audio/mp4"
-        feed.image = "http://127.0.0.1:9/cover.jpg"
-        try mounted.subscribe(feed)
-        let name = "2026-01-01 Episode 1.m4a"
-        #expect(try mounted.entry("Tagged", "Show", name).node == mounted.entry("Show", name).node)
-        #expect(try mounted.entry("Tagged", "Show", "cover.jpg").node == mounted.entry("Show", "cover.jpg").node)
-        let folder = try mounted.entry("Tagged", "Show").node
-        let names = mounted.list(folder, try mounted.opendir(folder))?.map(\.name)
-        #expect(names == [".", "..", "cover.jpg", name, "2026-01-02 Episode 2.m4a"])
-        #expect(!mounted.wasStarted)
-    }
-
     @Test func anInterruptedOpenIsClosedAtTheDaemon() async throws {
         try mounted.subscribe(episodes: 1)
         let content = content

@@ -11,22 +11,6 @@ import Transfers
 struct AlternateTests {
     private var (folder, library) = makeLibrary()
 
-    private func alternate(
-        _ type: String?, _ addresses: String..., title: String? = nil, bitRate: Double? = nil, height: Int? = nil,
-        language: String? = nil, hash: String? = nil, isDefault: Bool = false
-    ) -> AlternateEnclosure {
-        var alternate = AlternateEnclosure()
-        alternate.type = type
-        alternate.title = title
-        alternate.bitRate = bitRate
-        alternate.height = height
-        alternate.language = language
-        alternate.isDefault = isDefault
-        alternate.sources = addresses.map { AlternateEnclosure.Source(url: "https://x.example/\($0)") }
-        alternate.integrity = hash.map { .init(type: "sri", value: $0) }
-        return alternate
-    }
-
     private func item(_ alternates: [AlternateEnclosure], title: String = "One") -> Item {
         var item = makeItem(
             title, guid: "1", url: "https://x.example/1.mp3", duration: 600, length: 9_600_000, type: "audio/mpeg")
@@ -139,15 +123,6 @@ struct AlternateTests {
         #expect(again.inserted.count == 1 && again.updated.isEmpty)
         #expect(try (merged.inserted + again.inserted).map { try library.alternates(of: $0).count } == [8, 2, 0, 0])
         #expect(try count() == Alternate.maxInShow)
-    }
-
-    @Test func furtherEnclosuresAreAlternates() throws {
-        var item = item([])
-        item.enclosures.append(Enclosure(url: "https://x.example/1.m4v", length: 5_000_000, type: "video/x-m4v"))
-        let show = try library.subscribe([item]).podcast.id
-        let entry = try #require(try library.alternates(of: main(show).id).first)
-        #expect(entry.fileName == "Video.m4v" && entry.size == 5_000_000 && entry.sizeSource == .feed)
-        #expect(try main(show).sidecars.contains(.alternates))
     }
 
     /// A zero-width joiner after the slash of the stored path forms one `Character` with it.

@@ -10,33 +10,13 @@ import Transfers
 struct EpisodeMediaTests {
     private var (folder, library) = makeLibrary()
 
-    private func alternate(
-        _ type: String?, _ addresses: [String], bitRate: Double? = nil, hash: String? = nil, codecs: String? = nil
-    ) -> AlternateEnclosure {
-        var alternate = AlternateEnclosure()
-        alternate.type = type
-        alternate.bitRate = bitRate
-        alternate.codecs = codecs
-        alternate.sources = addresses.map { AlternateEnclosure.Source(url: $0) }
-        alternate.integrity = hash.map { .init(type: "sri", value: $0) }
-        return alternate
-    }
-
     private func item(
-        _ guid: String? = "1", _ main: String = "https://x.example/1.mp3", type: String = "audio/mpeg",
-        _ alternates: [AlternateEnclosure] = []
+        _ guid: String? = "1", _ alternates: [AlternateEnclosure] = [], main: String = "https://x.example/1.mp3",
+        type: String = "audio/mpeg"
     ) -> Item {
         var item = makeItem("One", guid: guid, url: main, duration: 600, length: 9_600_000, type: type)
         item.alternates = alternates
         return item
-    }
-
-    private func item(_ guid: String?, _ main: String, _ alternates: [AlternateEnclosure]) -> Item {
-        item(guid, main, type: "audio/mpeg", alternates)
-    }
-
-    private func item(_ guid: String?, _ alternates: [AlternateEnclosure]) -> Item {
-        item(guid, "https://x.example/1.mp3", alternates)
     }
 
     private func episode(_ podcast: ShowID) throws -> Episode {
@@ -56,9 +36,9 @@ struct EpisodeMediaTests {
             item(
                 "1",
                 [
-                    alternate("audio/opus", [opus]),
-                    alternate("audio/mpeg", ["https://x.example/1.mp3", mirror], hash: sri),
-                    alternate("audio/mpeg", ["https://low.example/1.mp3"], bitRate: 64_000),
+                    alternate("audio/opus", opus),
+                    alternate("audio/mpeg", "https://x.example/1.mp3", mirror, hash: sri),
+                    alternate("audio/mpeg", "https://low.example/1.mp3", bitRate: 64_000),
                 ])
         ])
         let id = try #require(result.inserted.first)
@@ -75,7 +55,7 @@ struct EpisodeMediaTests {
         let show = try library.subscribe([item()]).podcast.id
         let id = try episode(show).id
         #expect(try library.mediaSources(of: id) == [MediaSource(url: "https://x.example/1.mp3")])
-        #expect(try library.merge([item("1", [alternate("audio/mpeg", [mirror])])], into: show).updated == [id])
+        #expect(try library.merge([item("1", [alternate("audio/mpeg", mirror)])], into: show).updated == [id])
         #expect(try library.mediaSources(of: id).map(\.url) == ["https://x.example/1.mp3", mirror])
         _ = try library.merge([item()], into: show)
         #expect(try library.mediaSources(of: id).map(\.url) == ["https://x.example/1.mp3"])
@@ -90,7 +70,7 @@ struct EpisodeMediaTests {
         let id = try episode(show).id
         let reader = try Library.openForReading(at: folder.library)
         let states = [
-            [item("1", other, [alternate("audio/mpeg", [other, mirror])])], [item("1", "https://x.example/1.mp3")],
+            [item("1", [alternate("audio/mpeg", other, mirror)], main: other)], [item()],
         ]
         try await withThrowingTaskGroup { group in
             group.addTask { [library] in
@@ -111,11 +91,12 @@ struct EpisodeMediaTests {
     // MARK: Names and encodings
 
     @Test func anotherCodecNeverGetsAnExistingName() throws {
-        let show = try library.subscribe([item("1", [alternate("audio/opus", [opus])])]).podcast.id
+        let show = try library.subscribe([item("1", [alternate("audio/opus", opus)])]).podcast.id
         #expect(try episode(show).name.hasSuffix(".mp3"))
         // The feed swaps the two encodings: Opus is now the main one, and MP3 the alternate.
         _ = try library.merge(
-            [item("1", opus, type: "audio/opus", [alternate("audio/mpeg", ["https://x.example/1.mp3"])])], into: show)
+            [item("1", [alternate("audio/mpeg", "https://x.example/1.mp3")], main: opus, type: "audio/opus")],
+            into: show)
         let episode = try episode(show)
         #expect(episode.url == "https://x.example/1.mp3" && episode.name.hasSuffix(".mp3"))
         #expect(try library.mediaSources(of: episode.id).map(\.url) == ["https://x.example/1.mp3"])
@@ -124,23 +105,23 @@ struct EpisodeMediaTests {
     @Test func anEncodingOfTheSameKindReplacesOneThatChangedItsKind() throws {
         let show = try library.subscribe([]).podcast.id
         try library.set(podcast: show, key: "prefer", value: "<=40k")
-        _ = try library.merge([item("1", [alternate(nil, [opus], bitRate: 32_000)])], into: show)
+        _ = try library.merge([item("1", [alternate(nil, opus, bitRate: 32_000)])], into: show)
         #expect(try episode(show).url == opus)
         let other = "https://x.example/2.opus"
         let alternates = [
-            alternate(nil, ["https://x.example/1.m4a"], bitRate: 32_000),
-            alternate("audio/opus", [other], bitRate: 64_000),
+            alternate(nil, "https://x.example/1.m4a", bitRate: 32_000),
+            alternate("audio/opus", other, bitRate: 64_000),
         ]
         _ = try library.merge([item("1", alternates)], into: show)
         #expect(try episode(show).url == other && episode(show).name.hasSuffix(".opus"))
     }
 
     @Test func newEpisodesHaveThePreferredEncodingAndKeepIt() throws {
-        let alternates = [alternate("audio/opus", [opus, "https://m.example/1.opus"], bitRate: 32_000)]
-        let show = try library.subscribe([item("old", "https://x.example/0.mp3")]).podcast.id
+        let alternates = [alternate("audio/opus", opus, "https://m.example/1.opus", bitRate: 32_000)]
+        let show = try library.subscribe([item("old", main: "https://x.example/0.mp3")]).podcast.id
         try library.set(podcast: show, key: "prefer", value: "audio/opus")
         // The new item has no guid, so the address of its main encoding identifies it.
-        _ = try library.merge([item("old", "https://x.example/0.mp3"), item(nil, alternates)], into: show)
+        _ = try library.merge([item("old", main: "https://x.example/0.mp3"), item(nil, alternates)], into: show)
         let episodes = try library.episodes(of: show)
         #expect(episodes.count == 2)
         let new = try #require(episodes.first { $0.guid == nil })
@@ -148,7 +129,7 @@ struct EpisodeMediaTests {
         #expect(try library.mediaSources(of: new.id).map(\.url) == [opus, "https://m.example/1.opus"])
         // Neither a change of `prefer` nor a new token in the alternate's address adds an episode.
         try library.set(podcast: show, key: "prefer", value: nil)
-        let later = [alternate("audio/opus", [opus + "?t=2"], bitRate: 32_000)]
+        let later = [alternate("audio/opus", opus + "?t=2", bitRate: 32_000)]
         let result = try library.merge([item(nil, later)], into: show)
         #expect(result.inserted.isEmpty)
         #expect(try library.episode(id: new.id)?.url == opus + "?t=2")
@@ -166,8 +147,8 @@ struct EpisodeMediaTests {
         let item = item(
             "1",
             [
-                alternate("audio/opus", [opus], bitRate: 32_000), alternate("video/mp4", ["https://x.example/1.mp4"]),
-                alternate("audio/mp4", ["https://x.example/1.m4a"], bitRate: 96_000),
+                alternate("audio/opus", opus, bitRate: 32_000), alternate("video/mp4", "https://x.example/1.mp4"),
+                alternate("audio/mp4", "https://x.example/1.m4a", bitRate: 96_000),
             ])
         let preference = try #require(MediaPreference(text))
         #expect(preference.choice(among: item.media, duration: item.duration) == place)

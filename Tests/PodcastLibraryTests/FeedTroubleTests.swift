@@ -77,7 +77,8 @@ struct LibraryTroubleTests {
             ]).podcast.id
     }
 
-    private func fail(_ sign: FeedSign, _ status: Int? = nil, now: Int64) throws {
+    @discardableResult
+    private func fail(_ sign: FeedSign, _ status: Int? = nil, now: Int64) throws -> FeedTrouble? {
         try library.refreshFailed(
             podcast: show, status: status, sign: sign, error: "failed", next: nil, now: now)
     }
@@ -106,15 +107,11 @@ struct LibraryTroubleTests {
         #expect(try announced(now: noon + 8 * day) == [])
         try fail(.failed, now: noon + 8 * day)
         #expect(try announced(now: noon + 8 * day) == [])
-        func failAgain(_ now: Int64) throws -> FeedTrouble? {
-            try library.refreshFailed(
-                podcast: show, status: nil, sign: .unreachable, error: "failed", next: nil, now: now)
-        }
-        #expect(try failAgain(noon + 8 * day) == .unreachable)
+        #expect(try fail(.unreachable, now: noon + 8 * day) == .unreachable)
         #expect(try library.podcast(id: show)?.trouble.announced == .unreachable)
-        #expect(try failAgain(noon + 9 * day) == nil)
+        #expect(try fail(.unreachable, now: noon + 9 * day) == nil)
         _ = try library.merge([makeItem("One", url: "https://e.com/1.mp3")], into: show, now: noon + 10 * day)
-        #expect(try failAgain(noon + 20 * day) == nil)
+        #expect(try fail(.unreachable, now: noon + 20 * day) == nil)
     }
 
     @Test func aMergeEndsIt() throws {

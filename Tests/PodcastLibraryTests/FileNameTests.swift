@@ -110,17 +110,6 @@ struct NameTemplateTests {
             stem(.standard) { $0.published = PublicationDate(seconds: late, offset: -36_000) }.hasPrefix("2026-11-20"))
     }
 
-    @Test func timesBecomeCalendarDays() {
-        let days: [(Int64, String)] = [
-            (0, "1970-01-01"), (-1, "1969-12-31"), (-86_400, "1969-12-31"), (-86_401, "1969-12-30"),
-            (951_782_400, "2000-02-29"), (253_402_300_799, "9999-12-31"),
-        ]
-        for (seconds, day) in days { #expect(GregorianDay(seconds: seconds, offset: 0)?.description == day) }
-        for moment in [Int64.min, .min + 86_398, .max] { #expect(GregorianDay(seconds: moment, offset: 0) == nil) }
-        #expect(GregorianDay(seconds: 253_402_300_800, offset: 0) == nil)
-        #expect(GregorianDay(seconds: .max, offset: 3600) == nil)
-    }
-
     @Test func aMissingFieldIsOmittedWithItsSeparators() throws {
         let numbered = try NameTemplate("{season}x{episode} - {title}")
         #expect(

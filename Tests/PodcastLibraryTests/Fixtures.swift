@@ -1,9 +1,9 @@
 import Foundation
-import PodcastFeed
 import PodcastProtocol
 import Testing
 import Transfers
 
+@testable import PodcastFeed
 @testable import PodcastLibrary
 
 /// A temporary folder for a test, removed with the object.
@@ -51,6 +51,19 @@ func makeItem(
     return item
 }
 
+/// - Parameter addresses: Complete ones, or the names of files of `https://x.example/`.
+func alternate(
+    _ type: String?, _ addresses: String..., title: String? = nil, bitRate: Double? = nil, height: Int? = nil,
+    language: String? = nil, hash: String? = nil, isDefault: Bool = false
+) -> AlternateEnclosure {
+    var alternate = AlternateEnclosure()
+    (alternate.type, alternate.title, alternate.bitRate) = (type, title, bitRate)
+    (alternate.height, alternate.language, alternate.isDefault) = (height, language, isDefault)
+    alternate.sources = addresses.map { .init(url: $0.contains("://") ? $0 : "https://x.example/\($0)") }
+    alternate.integrity = hash.map { .init(type: "sri", value: $0) }
+    return alternate
+}
+
 func makeFeed(_ items: [Item], title: String? = "Show") -> Feed {
     var feed = Feed(format: .rss2)
     feed.title = title
@@ -83,6 +96,13 @@ extension Library {
 
     func merge(feed: Feed, into podcast: ShowID, response: FeedResponse = ok, now: Int64) throws -> MergeResult {
         try merge(feed: feed, into: podcast, response: response, template: .standard, now: now)
+    }
+
+    func summaries(of podcast: ShowID, notes: Int = 100, chapters: Int = 10) throws -> [EpisodeSummary] {
+        var found: [EpisodeSummary] = []
+        let limits = SummaryLimits(notes: notes, notesInAll: notes, chapters: chapters, chaptersInAll: chapters)
+        try summaries(of: podcast, limits: limits) { found.append($0) }
+        return found
     }
 
     /// Returns the episodes of a view, in its order.

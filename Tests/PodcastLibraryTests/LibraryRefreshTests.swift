@@ -82,17 +82,6 @@ struct LibraryRefreshTests {
         #expect(try library.podcastsFetchingAhead() == [ids[0]])
     }
 
-    @Test func aMergeStoresTheFeedsSchedule() throws {
-        let id = try subscribe(1)
-        try library.refreshFailed(podcast: id, status: 500, error: "no", next: noon, now: noon + 1)
-        var response = ok
-        response.updateInterval = 7_200
-        _ = try library.merge(feed: makeFeed([]), into: id, response: response, now: noon)
-        #expect(try library.refreshRecord(of: id).updateInterval == 7_200)
-        #expect(try library.refreshRecord(of: id).failures == 0)
-        #expect(try library.refreshSubject(of: id)?.updateInterval == 7_200)
-    }
-
     // MARK: Groups of new shows
 
     private func arriving(_ url: String, title: String, name: String? = nil) -> ArrivingShow {

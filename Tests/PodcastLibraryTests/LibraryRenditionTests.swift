@@ -27,28 +27,6 @@ struct LibraryRenditionTests {
             lastOpened: opened)
     }
 
-    @Test func theSourceOfATransferHasItsInitialState() throws {
-        let new = try #require(try library.source(of: other))
-        #expect(new.sources.first?.url == "https://e.com/2.mp3" && new.generation == 1 && new.podcast == podcast)
-        #expect(new.confirmedSize == nil && new.file == nil && !new.isComplete && new.task == nil)
-        #expect(new.settings.isEmpty)
-        try library.set(podcast: podcast, key: "user_agent", value: "x/1")
-        try library.pin(rendition(3, "f3", size: 10), now: noon)
-        let download = try library.enqueue(episode: episode, session: "", automatic: true, now: noon)
-        let found = try #require(try library.source(of: episode))
-        #expect(found.sources.first?.url == "https://e.com/1.mp3" && found.generation == 3)
-        #expect(found.confirmedSize == 10 && found.file == "f3" && !found.isComplete)
-        #expect(found.task?.isAutomatic == true && found.task?.isSuspended == false)
-        #expect(found.settings == ["user_agent": "x/1"])
-        try library.setSuspended(download: download.id, true)
-        let suspended = try library.source(of: episode)?.task
-        #expect(suspended?.isAutomatic == true && suspended?.isSuspended == true)
-        try library.complete(episode: episode, generation: 3, size: 10, sha256: "s", now: noon)
-        #expect(try library.source(of: episode)?.isComplete == true)
-        #expect(try library.source(of: episode)?.task == nil)
-        #expect(try library.source(of: 999) == nil)
-    }
-
     @Test func aPinnedRenditionConfirmsTheSize() throws {
         let pinned = rendition(1, "f1", size: 123_456)
         #expect(try library.pin(pinned, now: noon + 1) == nil)
@@ -64,30 +42,6 @@ struct LibraryRenditionTests {
         #expect(try library.pin(more, now: noon + 2) == nil)
         #expect(try library.entry(id: episode)?.changed == noon + 1)
         #expect(try library.entry(id: episode)?.cachedBytes == 50)
-    }
-
-    @Test func anEpisodeOpeningHasGenerationSizeAndFile() throws {
-        func server(_ size: Int64) -> EpisodeSize { EpisodeSize(bytes: size, source: .server) }
-        // The size in the feed.
-        let claim = EpisodeOpening(generation: 1, shownSize: EpisodeSize(bytes: 20_000, source: .feed))
-        #expect(try library.opening(of: episode) == claim)
-        #expect(claim.size == nil)
-        #expect(try library.opening(of: 999) == nil)
-        try library.confirm(episode: episode, size: 100, now: noon)
-        #expect(try library.opening(of: episode) == EpisodeOpening(generation: 1, shownSize: server(100)))
-        try library.pin(rendition(3, "f1", size: 120), now: noon)
-        let part = EpisodeOpening(generation: 3, shownSize: server(120), file: "f1", fileSize: 120)
-        #expect(try library.opening(of: episode) == part)
-        try library.complete(episode: episode, generation: 3, size: 120, sha256: "00", now: noon)
-        let whole = EpisodeOpening(generation: 3, shownSize: server(120), isComplete: true, file: "f1", fileSize: 120)
-        #expect(try library.opening(of: episode) == whole)
-        // The server now has a file of another size.
-        try library.confirm(episode: episode, size: 130, now: noon)
-        #expect(try library.opening(of: episode)?.size == 130)
-        #expect(try library.opening(of: episode)?.fileSize == 120)
-        try library.dropRendition(episode: episode, now: noon)
-        let dropped = try #require(try library.opening(of: episode))
-        #expect(dropped.generation == 4 && !dropped.isComplete && dropped.file == nil)
     }
 
     @Test func aNewGenerationReplacesTheOld() throws {
@@ -197,5 +151,34 @@ struct LibraryRenditionTests {
         #expect(second.id > first.id)
         #expect(throws: LibraryError.noSuchDownload(first.id)) { try library.setSuspended(download: first.id, false) }
         #expect(throws: LibraryError.noSuchEpisode(999)) { try library.enqueue(episode: 999, session: "a", now: noon) }
+    }
+}
+
+struct RetentionTests {
+    private var (folder, library) = makeLibrary()
+
+    @Test func factsAreTakenFromTheRows() throws {
+        let show = try library.subscribe([
+            makeItem("A", url: "https://m.example/a.mp3", published: nil, duration: 60),
+            makeItem("B", url: "https://m.example/b.mp3"), makeItem("C", url: "https://m.example/c.mp3"),
+        ]).podcast
+        let ids = try library.episodes(of: show.id).sorted { $0.title < $1.title }.map(\.id)
+        try library.setPosition(episode: ids[0], 3, now: noon)
+        try library.setPinned(episode: ids[0], true, now: noon)
+        let automatic = try library.enqueue(episode: ids[0], session: "podfs", automatic: true, now: noon)
+        try library.fail(download: automatic.id, error: "404", errorNumber: 61)
+        try library.decline([ids[1]])
+        _ = try library.bury(episodes: [ids[2]], now: noon)
+        let facts = try library.retainedEpisodes(of: show.id, goneError: 61).sorted { $0.id < $1.id }
+        var expected = [
+            RetainedEpisode(
+                id: ids[0], moment: noon, title: "A", duration: 60, position: 3, pinned: true, hasTask: true,
+                isMediaGone: true, isAutomatic: true),
+            RetainedEpisode(id: ids[1], moment: noon, title: "B", isDeclined: true),
+            RetainedEpisode(id: ids[2], moment: noon, title: "C"),
+        ]
+        expected[2].isBuried = true
+        #expect(facts == expected.sorted { $0.id < $1.id })
+        #expect(try library.hasRetention(show.id))
     }
 }

@@ -1,10 +1,10 @@
 import Foundation
 import PodcastFeed
-import PodcastPages
 import Testing
 import Transfers
 
 @testable import PodcastLibrary
+@testable import PodcastPages
 
 struct PlaylistTests {
     private let tracks = [
@@ -89,5 +89,96 @@ struct FeedHealthTests {
         let facts = try #require(alone["health"] as? [String: Any])
         #expect(facts["status"] as? Int == 503 && facts["state"] as? String == "failed")
         #expect(facts["url"] as? String == "https://a.example/feed")
+    }
+}
+
+struct TroubleNoticeTests {
+    @Test func theNoticeSaysWhatIsWrongAndWhatWouldBeLost() {
+        let unsaved = UnsavedEpisodes(count: 1_234, bytes: 5 << 30)
+        #expect(
+            TroubleNotice(trouble: .gone, unsaved: unsaved, show: "A Show").text
+                == "The feed is gone from its server; 1,234 episodes are only on the server (about 5.0 GiB): "
+                + "podfs set 'A Show' archive=true and podfs download 'A Show' save what is left.")
+        #expect(
+            TroubleNotice(trouble: .certificate, unsaved: UnsavedEpisodes(count: 1), show: "Show").text
+                == "The certificate of the feed's server is not valid; 1 episode is only on the server: "
+                + "podfs set Show archive=true and podfs download Show save what is left.")
+        #expect(
+            TroubleNotice(trouble: .empty, unsaved: UnsavedEpisodes(), show: "Show").text
+                == "The feed has listed no episode for a month; all its episodes are on this computer.")
+        #expect(
+            TroubleNotice(trouble: .unauthorised, unsaved: unsaved, show: "Show", isArchived: true).text
+                == "The server does not let podfs read the feed; 1,234 episodes are only on the server (about 5.0 GiB): "
+                + "podfs download Show saves what is left.")
+    }
+}
+
+struct SubscriptionsPageTests {
+    @Test func theListIsOPMLWithoutSecrets() throws {
+        let document = SubscriptionsPage.document([
+            Subscription(
+                podcast: 1, name: "A", url: "https://a.example/f?x=1&y=2", title: "A & B", link: "https://a.example/"),
+            Subscription(
+                podcast: 2, name: "Mine", url: "https://b.example/f?token=hush", title: "Private",
+                link: "https://me:hush@b.example/", hasCredentials: true),
+            Subscription(podcast: 3, name: "C", url: "https://u:hush@c.example/f?token=hush", title: "C"),
+        ])
+        let text = String(decoding: document, as: UTF8.self)
+        #expect(!text.contains("hush"))
+        #expect(text.hasPrefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\">"))
+        let list = try OPML.parse(document)
+        #expect(list.title == "podfs subscriptions" && list.diagnostics.isEmpty)
+        #expect(
+            list.subscriptions.map(\.url)
+                == ["https://a.example/f?x=1&y=2", "https://b.example/f", "https://c.example/f"])
+        #expect(list.subscriptions.map(\.title) == ["A & B", "Private", "C"])
+        #expect(list.subscriptions.map(\.text) == ["A", "Mine", "C"])
+        #expect(list.subscriptions.map(\.link) == ["https://a.example/", "https://b.example/", nil])
+    }
+
+    @Test func anEmptyListIsAValidDocument() throws {
+        #expect(try OPML.parse(SubscriptionsPage.document([])).subscriptions.isEmpty)
+    }
+}
+
+struct ForeignChapterTests {
+    private func chapters(_ text: String) -> [Chapter] { ChapterList.chapters(of: Array(text.utf8), limit: 3) }
+
+    @Test func chaptersOfAFileAreReadInOrder() {
+        #expect(
+            chapters(
+                """
+                {"version":"1.2.0","chapters":[{"startTime":5,"title":"b"},{"startTime":"1.5","title":"a","img":"x"},
+                {"startTime":2,"toc":false},{"title":"none"},{"startTime":-1},{"startTime":9},{"startTime":10}]}
+                """) == [Chapter(start: 1.5, title: "a"), Chapter(start: 5, title: "b"), Chapter(start: 9)])
+    }
+
+    @Test func elementsThatAreNoObjectsAreOmitted() {
+        let read = chapters(#"{"chapters":[{"startTime":1,"title":"a"},null,7,"x",[],{"startTime":2,"title":"b"}]}"#)
+        #expect(read == [Chapter(start: 1, title: "a"), Chapter(start: 2, title: "b")])
+    }
+
+    /// Each chapter ends where the next one begins, whatever end the file states.
+    @Test func chaptersThatOverlapKeepTheirStarts() {
+        let read = chapters(
+            """
+            {"version":"1.2.0","chapters":[{"startTime":0,"endTime":500,"title":"a"},{"startTime":60,"endTime":30,"title":"b"},
+            {"startTime":60,"endTime":90,"title":"c"}]}
+            """)
+        #expect(read == [Chapter(start: 0, title: "a"), Chapter(start: 60, title: "b")])
+        let written = ChapterList.bytes(
+            [Chapter(start: 400, title: "late"), Chapter(start: 60, title: "b"), Chapter(start: 0, title: "a")]
+                + [Chapter(start: 60, title: "c")], title: "T", duration: 300)
+        #expect(ChapterList.chapters(of: written, limit: 9) == read)
+    }
+
+    @Test(arguments: ["", "<html>", "[]", "{}", "{\"chapters\":7}", "{\"chapters\":[7]}", "\u{FEFF}{"])
+    func otherFilesHaveNoChapters(_ text: String) { #expect(chapters(text).isEmpty) }
+
+    @Test func theEncodingOfAFileIsDetected() {
+        let file = Array("{\"chapters\":[{\"startTime\":1,\"title\":\"Caf".utf8) + [0xE9] + Array("\"}]}".utf8)
+        #expect(ChapterList.chapters(of: file, limit: 1).map(\.title) == ["Café"])
+        let wide = Array("{\"chapters\":[{\"startTime\":1,\"title\":\"é\"}]}".utf16).flatMap { [UInt8($0 & 0xFF), 0] }
+        #expect(ChapterList.chapters(of: wide, limit: 1).map(\.title) == ["é"])
     }
 }

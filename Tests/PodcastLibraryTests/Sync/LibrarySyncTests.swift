@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import PodcastProtocol
 import Testing
 import Transfers
@@ -355,10 +354,7 @@ import Transfers
     @Test func theStateOfAnotherEncodingReturnsWithTheShow() throws {
         try logIn()
         var item = makeItem("Three", url: "https://m.example/3.mp3")
-        var opus = AlternateEnclosure()
-        opus.type = "audio/opus"
-        opus.sources = [AlternateEnclosure.Source(url: "https://m.example/3.opus")]
-        item.alternates = [opus]
+        item.alternates = [alternate("audio/opus", "https://m.example/3.opus")]
         let (podcast, _) = try show()
         try library.set(podcast: podcast, key: "prefer", value: "audio/opus")
         let inserted = try library.merge([item], into: podcast).inserted

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import PodcastFeed
 import PodcastProtocol
 import Testing
