@@ -125,7 +125,7 @@ struct OpeningTests {
         let id = try mounted.episode().id
         let open = mounted.open(node)
         let frame = try #require(try await daemon.wait(for: .open).first)
-        #expect(OpenRequest(payload: frame.payload)?.episode == id)
+        #expect(ReadRequest(payload: frame.payload)?.episode == id)
         #expect(open.answer == nil && mounted.notifier.messages.isEmpty)
 
         mounted.notifier.hold()
