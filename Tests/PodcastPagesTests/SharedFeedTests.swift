@@ -1,4 +1,6 @@
+import Foundation
 import PodcastFeed
+import TestSupport
 import Testing
 import Transfers
 
@@ -76,5 +78,39 @@ import Transfers
         #expect(feed.items[2].guid == "podfs-episode-3" && feed.items[2].title == "C")
         #expect(!String(decoding: bytes, as: UTF8.self).contains("hush"))
         #expect(Self.document() == bytes)
+    }
+
+    /// Reads the feed with podcastparser, gPodder's Python library, which returns durations and dates as numbers of
+    /// seconds.
+    @Test(
+        .enabled("needs the Debian package python3-podcastparser") {
+            FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/podcastparser.py")
+        })
+    func gPodderReadsTheSame() async throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.file("feed.xml")
+        try Data(Self.document()).write(to: URL(fileURLWithPath: path))
+        let script = """
+            import sys, podcastparser
+            d = podcastparser.parse("http://example.com/feed.xml", open(sys.argv[1], "rb"), max_episodes=0)
+            print(d["title"], d["cover_url"])
+            for e in sorted(d["episodes"], key=lambda e: e["title"]):
+                m = e["enclosures"][0]
+                print(e["guid"][:6], e["title"], e["published"], e["total_time"], m["file_size"], m["mime_type"])
+                print(m["url"])
+            """
+        let read = try await ChildProcess.run("/usr/bin/python3", ["-c", script, path])
+        let folderAddress = "https://nas.example/podcasts/Gr%C3%B6%C3%9Fe%20%26%20%22more%22%3F"
+        #expect(
+            read.output == """
+                Größe & <more> \(folderAddress)/cover.jpg
+                guid-1 A & B 1763632800 3725 123456 audio/mpeg
+                \(folderAddress)/2026-01-01%20A%20%231.mp3
+                podfs- B 0 0 -1 audio/ogg
+                \(folderAddress)/B.opus
+                podfs- C 0 0 -1 application/octet-stream
+                \(folderAddress)/C.bin
+
+                """, "\(read.error)")
     }
 }
