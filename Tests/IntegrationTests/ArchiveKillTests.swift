@@ -12,12 +12,8 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) final class ArchiveKillTests {
     private static let episodes = 12
     private static let size = 4_000_000
-    private static let kills = number("PODFS_ARCHIVE_KILLS", otherwise: 10)
-    private static let seed = number("PODFS_SEED", otherwise: 1)
-
-    private static func number(_ name: String, otherwise value: Int) -> Int {
-        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
-    }
+    private static let kills = environmentNumber("PODFS_ARCHIVE_KILLS", otherwise: 10)
+    private static let seed = environmentNumber("PODFS_SEED", otherwise: 1)
 
     private let home: PodfsHome
     private let web = HTTPTestServer()
@@ -36,7 +32,7 @@ import Testing
         let feed = FeedBuilder.show("Show \(show)", episodes: Self.episodes, length: Self.size) {
             web.url("/\(show)-\($0).mp3")
         }
-        web.serve("/\(show).xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        web.serve("/\(show).xml", feed: feed)
         for number in 1...Self.episodes { web.serve("/\(show)-\(number).mp3", Resource(content(number))) }
     }
 
@@ -57,8 +53,7 @@ import Testing
             show += 1
             publish(show)
             try await home.run("subscribe", web.url("/\(show).xml"))
-            let downloaded = try await home.run("download", "Show \(show)", "--wait")
-            #expect(downloaded.exitCode == 0, "\(downloaded.error)")
+            try await home.run("download", "Show \(show)", "--wait").succeeded()
             try await home.run("set", "Show \(show)", "archive=true")
             while kills < Self.kills, media(of: show).count < Self.episodes {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...120, using: &generator)))

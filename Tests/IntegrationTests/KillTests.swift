@@ -7,13 +7,9 @@ import Testing
 /// The environment variable `PODFS_KILLS` sets the number of kills (default 12), and `PODFS_SEED` the seed (default 1)
 /// of the victims, the pauses and the reads. The results are printed in one line.
 @Suite(.timeLimit(.minutes(30))) struct KillTests {
-    private static func number(_ name: String, otherwise value: Int) -> Int {
-        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
-    }
-
     @Test func everyFileIsWholeAfterManyKills() async throws {
-        let kills = Self.number("PODFS_KILLS", otherwise: 12)
-        let seed = Self.number("PODFS_SEED", otherwise: 1)
+        let kills = environmentNumber("PODFS_KILLS", otherwise: 12)
+        let seed = environmentNumber("PODFS_SEED", otherwise: 1)
         let began = ContinuousClock.now
         let run = try await KillRun(kills: kills, seed: UInt64(bitPattern: Int64(seed)))
         try await run.perform()

@@ -8,13 +8,9 @@ import Testing
 /// number of seeds (default 2), and `PODFS_SYNC_SEED` the first seed (default 1). Even seeds use Nextcloud's
 /// gpoddersync, odd ones the gPodder API. The results are printed, one line for each seed.
 @Suite(.timeLimit(.minutes(60))) struct SyncConvergenceTests {
-    private static func number(_ name: String, otherwise value: Int) -> Int {
-        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
-    }
-
     @Test func twoHomesConverge() async throws {
-        let first = Self.number("PODFS_SYNC_SEED", otherwise: 1)
-        for seed in first..<first + Self.number("PODFS_SYNC_SEEDS", otherwise: 2) {
+        let first = environmentNumber("PODFS_SYNC_SEED", otherwise: 1)
+        for seed in first..<first + environmentNumber("PODFS_SYNC_SEEDS", otherwise: 2) {
             let began = ContinuousClock.now
             let report = try await SyncConvergence(seed: UInt64(seed)).perform()
             print("sync: seed \(seed), \(report.text), \(ContinuousClock.now - began)")

@@ -10,12 +10,10 @@ struct WebAddressPropertyTests {
     private static let ports = [80, 443, 8080, 65_535, 1]
 
     /// The number of addresses; `PODFS_ADDRESSES` changes it, and `PODFS_SEED` the seed.
-    private static let count = number("PODFS_ADDRESSES") ?? 2_000
-
-    private static func number(_ variable: String) -> Int? { getenv(variable).flatMap { Int(String(cString: $0)) } }
+    private static let count = environmentNumber("PODFS_ADDRESSES", otherwise: 2_000)
 
     @Test func theHostAndPortAreThoseToWhichLibcurlConnects() throws {
-        let seed = Self.number("PODFS_SEED") ?? 1
+        let seed = environmentNumber("PODFS_SEED", otherwise: 1)
         var random = SeededGenerator(seed: UInt64(seed))
         var accepted = 0
         for _ in 0..<Self.count {

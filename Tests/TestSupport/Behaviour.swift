@@ -56,8 +56,8 @@ package struct Behaviour: Sendable {
         }
     }
 
-    package func redirect(to location: String, status: Int = 302) -> Behaviour {
-        self.status(status, headers: [("Location", location)])
+    package static func redirect(to location: String, status: Int = 302) -> Behaviour {
+        .status(status, headers: [("Location", location)])
     }
 
     /// Responds with 429, 503 or the like, and Retry-After: seconds or an IMF-fixdate.
@@ -66,8 +66,8 @@ package struct Behaviour: Sendable {
     }
 
     /// Responds with 416 to any request. `total` is the size in Content-Range; without it the field is left out.
-    package func rangeNotSatisfiable(total: Int? = nil) -> Behaviour {
-        status(416, headers: total.map { [("Content-Range", "bytes */\($0)")] } ?? [])
+    package static func rangeNotSatisfiable(total: Int? = nil) -> Behaviour {
+        .status(416, headers: total.map { [("Content-Range", "bytes */\($0)")] } ?? [])
     }
 
     /// Adds a field, or replaces the server's own.
@@ -85,10 +85,10 @@ package struct Behaviour: Sendable {
     package func contentRange(_ value: String) -> Behaviour { header("Content-Range", value) }
 
     /// Sends the correct range with this total size in Content-Range: digits, `*`, or anything else.
-    package func wrongTotal(_ total: String) -> Behaviour { with { $0.contentRangeTotal = total } }
+    package static func wrongTotal(_ total: String) -> Behaviour { normal.with { $0.contentRangeTotal = total } }
 
     /// Sends 206 without Content-Range.
-    package func withoutContentRange() -> Behaviour { withoutHeader("Content-Range") }
+    package static func withoutContentRange() -> Behaviour { normal.withoutHeader("Content-Range") }
 
     /// Sends these lines as the head, unchecked, and closes the connection after the body.
     package func rawHead(_ lines: String...) -> Behaviour { with { $0.rawHead = lines } }
@@ -101,24 +101,26 @@ package struct Behaviour: Sendable {
     package func chunked() -> Behaviour { with { $0.framing = .chunked } }
 
     /// Sends this text as Content-Length, such as a wrong, negative or malformed number.
-    package func contentLength(_ value: String) -> Behaviour { with { $0.framing = .declared(value) } }
+    package static func contentLength(_ value: String) -> Behaviour { normal.with { $0.framing = .declared(value) } }
 
     /// Sends `Content-Encoding: gzip` with bytes that are not gzip.
-    package func gzipLabelled() -> Behaviour { header("Content-Encoding", "gzip") }
+    package static func gzipLabelled() -> Behaviour { header("Content-Encoding", "gzip") }
 
     /// Sends one field of this many bytes.
-    package func hugeHeader(bytes: Int) -> Behaviour { header("X-Padding", String(repeating: "a", count: bytes)) }
+    package static func hugeHeader(bytes: Int) -> Behaviour {
+        header("X-Padding", String(repeating: "a", count: bytes))
+    }
 
     /// Sends this many fields of this many bytes each.
-    package func manyHeaders(_ count: Int, bytes: Int) -> Behaviour {
+    package static func manyHeaders(_ count: Int, bytes: Int) -> Behaviour {
         let value = String(repeating: "a", count: bytes)
-        return with { $0.headers += (0..<count).map { ("X-Padding-\($0)", value) } }
+        return normal.with { $0.headers += (0..<count).map { ("X-Padding-\($0)", value) } }
     }
 
     package func throttle(bytesPerSecond rate: Int) -> Behaviour { with { $0.bytesPerSecond = max(1, rate) } }
 
     /// Sends the head at this rate, byte by byte.
-    package func slowHead(bytesPerSecond rate: Int) -> Behaviour { with { $0.headBytesPerSecond = max(1, rate) } }
+    package static func slowHead(bytesPerSecond rate: Int) -> Behaviour { normal.with { $0.headBytesPerSecond = rate } }
 
     /// Pauses the body at the gate's position.
     package func hold(_ gate: Gate) -> Behaviour { with { $0.gate = gate } }
@@ -139,32 +141,18 @@ extension Behaviour {
         normal.status(code, headers: headers, body: body)
     }
 
-    package static func redirect(to location: String, status: Int = 302) -> Behaviour {
-        normal.redirect(to: location, status: status)
-    }
-
     package static func retryAfter(_ value: String, status: Int = 503) -> Behaviour {
         normal.retryAfter(value, status: status)
     }
 
-    package static func rangeNotSatisfiable(total: Int? = nil) -> Behaviour { normal.rangeNotSatisfiable(total: total) }
     package static func header(_ name: String, _ value: String) -> Behaviour { normal.header(name, value) }
     package static func withoutHeader(_ name: String) -> Behaviour { normal.withoutHeader(name) }
     package static func resource(_ resource: Resource) -> Behaviour { normal.resource(resource) }
     package static func ignoreRange() -> Behaviour { normal.ignoreRange() }
     package static func contentRange(_ value: String) -> Behaviour { normal.contentRange(value) }
-    package static func wrongTotal(_ total: String) -> Behaviour { normal.wrongTotal(total) }
-    package static func withoutContentRange() -> Behaviour { normal.withoutContentRange() }
     package static func closeDelimited() -> Behaviour { normal.closeDelimited() }
     package static func chunked() -> Behaviour { normal.chunked() }
-    package static func contentLength(_ value: String) -> Behaviour { normal.contentLength(value) }
-    package static func gzipLabelled() -> Behaviour { normal.gzipLabelled() }
-    package static func hugeHeader(bytes: Int) -> Behaviour { normal.hugeHeader(bytes: bytes) }
-    package static func manyHeaders(_ count: Int, bytes: Int) -> Behaviour {
-        normal.manyHeaders(count, bytes: bytes)
-    }
     package static func throttle(bytesPerSecond rate: Int) -> Behaviour { normal.throttle(bytesPerSecond: rate) }
-    package static func slowHead(bytesPerSecond rate: Int) -> Behaviour { normal.slowHead(bytesPerSecond: rate) }
     package static func hold(_ gate: Gate) -> Behaviour { normal.hold(gate) }
     package static func holdHead(_ gate: Gate) -> Behaviour { normal.holdHead(gate) }
     package static func stall(after position: Int) -> Behaviour { normal.stall(after: position) }

@@ -1,3 +1,5 @@
+import Platform
+
 /// A builder of simple RSS 2.0 feeds.
 package struct FeedBuilder: Sendable {
     package struct Item: Sendable {
@@ -78,18 +80,9 @@ package struct FeedBuilder: Sendable {
     /// Returns day `day` of 2026, counted from 1 and wrapped at the end of the year, as an RFC 822 date without the
     /// weekday.
     package static func date(day: Int) -> String {
-        let months = [
-            ("Jan", 31), ("Feb", 28), ("Mar", 31), ("Apr", 30), ("May", 31), ("Jun", 30),
-            ("Jul", 31), ("Aug", 31), ("Sep", 30), ("Oct", 31), ("Nov", 30), ("Dec", 31),
-        ]
-        var rest = (day - 1) % 365
-        var month = 0
-        while rest >= months[month].1 {
-            rest -= months[month].1
-            month += 1
-        }
-        let number = rest + 1
-        return "\(number < 10 ? "0" : "")\(number) \(months[month].0) 2026 08:00:00 +0000"
+        // 20,454 is the number of the first day of 2026, counted from 1970.
+        let (_, month, date) = GregorianDay(number: Int64(20_454 + (day - 1) % 365))?.components ?? (2026, 1, 1)
+        return "\(GregorianDay.padded(date, 2)) \(GregorianDay.monthNames[month - 1]) 2026 08:00:00 +0000"
     }
 
     /// The feed as an XML document.

@@ -16,8 +16,7 @@ struct Connection: Sendable {
         case badRequest
     }
 
-    /// The maximum size of heads and bodies; no test sends more.
-    private static let maximumHead = 256 << 10
+    /// The maximum size of bodies; no test sends more.
     private static let maximumBody = 16 << 20
 
     /// The number of body bytes generated and sent at a time.
@@ -76,32 +75,9 @@ struct Connection: Sendable {
     }
 
     private func readBody(_ headers: HeaderFields, _ input: inout [UInt8]) throws -> [UInt8] {
-        if headers["Transfer-Encoding"]?.lowercased() == "chunked" { return try readChunks(&input) }
         guard let length = headers["Content-Length"] else { return [] }
         guard let count = Int(length) else { throw Broken.badRequest }
         return try take(count, &input)
-    }
-
-    private func readChunks(_ input: inout [UInt8]) throws -> [UInt8] {
-        let newline = Array("\r\n".utf8)
-        func line() throws -> String {
-            while true {
-                if let position = input.firstRange(of: newline) {
-                    defer { input.removeSubrange(..<position.upperBound) }
-                    return String(decoding: input[..<position.lowerBound], as: UTF8.self)
-                }
-                guard input.count < Self.maximumHead, try receive(&input) else { throw Broken.badRequest }
-            }
-        }
-        var body: [UInt8] = []
-        while true {
-            guard let size = Int(try line().prefix { $0 != ";" }, radix: 16) else { throw Broken.badRequest }
-            if size == 0 { break }
-            body += try take(size, &input)
-            guard body.count <= Self.maximumBody, try line().isEmpty else { throw Broken.badRequest }
-        }
-        while try !line().isEmpty {}
-        return body
     }
 
     private func take(_ count: Int, _ input: inout [UInt8]) throws -> [UInt8] {

@@ -39,11 +39,6 @@ package final class MountGuard: Sendable {
     /// Whether a FUSE filesystem is mounted on `mountPoint`. Reads the mount table without accessing the mount.
     package var isMounted: Bool { !Self.connections(at: mountPoint, in: namespace).isEmpty }
 
-    /// Waits until a FUSE filesystem is mounted on `mountPoint`.
-    package func waitUntilMounted(deadline: Duration = .seconds(120)) async throws {
-        try await waitUntil(deadline: deadline, description: "\(mountPoint) is mounted") { isMounted }
-    }
-
     /// Unmounts now, by force if necessary.
     package func unmount() { Self.unmount(mountPoint, in: namespace) }
 

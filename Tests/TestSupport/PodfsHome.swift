@@ -30,7 +30,6 @@ package final class PodfsHome: Sendable {
     package var home: String { directory.file("home") }
     package var dataDirectory: String { directory.file("data/podfs") }
     package var cacheDirectory: String { directory.file("cache/podfs") }
-    package var configurationDirectory: String { directory.file("config/podfs") }
     package var stateDirectory: String { directory.file("state/podfs") }
     package var runtimeDirectory: String { directory.file("run/podfs") }
     package var library: String { "\(dataDirectory)/library.sqlite" }
@@ -120,23 +119,6 @@ package final class PodfsHome: Sendable {
 
     /// Waits until the daemon has exited. It is not a child of the test, so only its process id can be watched.
     package func waitUntilDaemonHasEnded(deadline: Duration = .seconds(120)) async throws {
-        do {
-            try await waitUntil(deadline: deadline, description: "the daemon ends") { daemonProcessIdentifier == nil }
-        } catch is DeadlineError {
-            throw DeadlineError("the daemon ends; its threads:\n\(daemonThreads)")
-        }
-    }
-
-    /// The name, state, kernel function and system call of each of the daemon's threads, one line each; proc(5).
-    private var daemonThreads: String {
-        guard let identifier = daemonProcessIdentifier else { return "none" }
-        let folder = "/proc/\(identifier)/task"
-        let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return threads.map { thread in
-            ["stat", "wchan", "syscall"].map { name in
-                let text = (try? String(contentsOfFile: "\(folder)/\(thread)/\(name)", encoding: .utf8)) ?? "?"
-                return text.trimmingCharacters(in: .whitespacesAndNewlines)
-            }.joined(separator: " | ")
-        }.joined(separator: "\n")
+        try await waitUntil(deadline: deadline, description: "the daemon ends") { daemonProcessIdentifier == nil }
     }
 }

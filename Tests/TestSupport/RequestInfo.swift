@@ -1,38 +1,30 @@
 import Foundation
 import Glibc
 
-/// The range of a Range field (RFC 9110 §14.1.2). Sets of several ranges are ignored.
+/// The range of a Range field (RFC 9110 §14.1.2). Suffixes and sets of several ranges are ignored: podfs requests none.
 package enum RequestedRange: Sendable, Hashable {
     /// `bytes=4-9`, both ends included.
     case closed(Int, Int)
     /// `bytes=4-`
     case from(Int)
-    /// `bytes=-9`
-    case suffix(Int)
 
     init?(_ field: String) {
         guard field.hasPrefix("bytes=") else { return nil }
         let parts = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
-        switch (parts[0].isEmpty, parts[1].isEmpty) {
-        case (true, true): return nil
-        case (true, false):
-            guard let count = Int(parts[1]) else { return nil }
-            self = .suffix(count)
-        case (false, true):
-            guard let first = Int(parts[0]) else { return nil }
+        guard let first = Int(parts[0]) else { return nil }
+        if parts[1].isEmpty {
             self = .from(first)
-        case (false, false):
-            guard let first = Int(parts[0]), let last = Int(parts[1]), first <= last else { return nil }
+        } else {
+            guard let last = Int(parts[1]), first <= last else { return nil }
             self = .closed(first, last)
         }
     }
 
-    /// The position of the first requested byte; `nil` for a suffix, which is counted from the end.
-    package var firstByte: Int? {
+    /// The position of the first requested byte.
+    package var firstByte: Int {
         switch self {
         case .closed(let first, _), .from(let first): first
-        case .suffix: nil
         }
     }
 
@@ -43,8 +35,6 @@ package enum RequestedRange: Sendable, Hashable {
             first < size ? first..<min(last, size - 1) + 1 : nil
         case .from(let first):
             first < size ? first..<size : nil
-        case .suffix(let count):
-            count > 0 && size > 0 ? max(0, size - count)..<size : nil
         }
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A reproducible random number generator: SplitMix64 (Steele, Lea, Flood 2014).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -19,4 +21,9 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         let number = Int.random(in: 0...others.count, using: &self)
         return number == 0 ? first : others[number - 1]
     }
+}
+
+/// Returns the number in an environment variable, such as the seed of a random test.
+package func environmentNumber(_ name: String, otherwise value: Int) -> Int {
+    ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? value
 }

@@ -3,13 +3,6 @@ import Glibc
 
 /// The data of the only account of the tests' sync server.
 struct SyncServerState: Sendable {
-    struct Device: Sendable {
-        var caption: String
-        var type: String
-        /// The synchronization group; devices with the same number share a list.
-        var group: Int
-    }
-
     struct Entry: Sendable {
         var subscribed: Bool
         var changed: Int64
@@ -25,7 +18,8 @@ struct SyncServerState: Sendable {
     }
 
     var manner: SyncServer.Manner
-    var devices: [String: Device] = [:]
+    /// The number of each device's synchronization group; devices with the same number share a list.
+    var devices: [String: Int] = [:]
     /// The subscription lists, by the number of the group; the account's own list has the number 0.
     private var lists: [Int: [String: Entry]] = [:]
     var actions: [Action] = []
@@ -38,32 +32,20 @@ struct SyncServerState: Sendable {
 
     // MARK: Devices
 
-    mutating func setDevice(_ name: String, caption: String?, type: String?) {
-        if devices[name] == nil {
-            lastGroup += 1
-            devices[name] = Device(caption: "\(name)", type: "other", group: lastGroup)
-        }
-        if let caption { devices[name]?.caption = caption }
-        if let type { devices[name]?.type = type }
-    }
-
-    var deviceList: [[String: any Sendable]] {
-        devices.sorted { $0.key < $1.key }.map { name, device in
-            [
-                "id": name, "caption": device.caption, "type": device.type,
-                "subscriptions": subscriptions(of: name).count,
-            ]
-        }
+    mutating func addDevice(_ name: String) {
+        guard devices[name] == nil else { return }
+        lastGroup += 1
+        devices[name] = lastGroup
     }
 
     /// Links devices: from now on they share one list, the union of theirs. Returns `false` if a device is unknown.
     mutating func link(_ names: [String]) -> Bool {
-        guard names.allSatisfy({ devices[$0] != nil }), let first = names.first, let group = devices[first]?.group
+        guard names.allSatisfy({ devices[$0] != nil }), let first = names.first, let group = devices[first]
         else {
             return false
         }
         for name in names.dropFirst() {
-            guard let old = devices[name]?.group, old != group else { continue }
+            guard let old = devices[name], old != group else { continue }
             for (url, entry) in lists.removeValue(forKey: old) ?? [:] where entry.subscribed {
                 if lists[group]?[url]?.subscribed != true {
                     let entry = Entry(subscribed: true, changed: now)
@@ -73,13 +55,13 @@ struct SyncServerState: Sendable {
             // Each show is new for some of the linked devices. Set its time of change, so that these devices get it.
             let moment = now
             for (url, entry) in lists[group] ?? [:] where entry.subscribed { lists[group]?[url]?.changed = moment }
-            for (other, device) in devices where device.group == old { devices[other]?.group = group }
+            for (other, its) in devices where its == old { devices[other] = group }
         }
         return true
     }
 
     var linkStatus: [String: any Sendable] {
-        let groups = Dictionary(grouping: devices.keys.sorted()) { devices[$0]?.group ?? 0 }.values
+        let groups = Dictionary(grouping: devices.keys.sorted()) { devices[$0] ?? 0 }.values
         return [
             "synchronized": groups.filter { $0.count > 1 }.map { $0 },
             "not-synchronized": groups.filter { $0.count == 1 }.flatMap { $0 },
@@ -89,7 +71,7 @@ struct SyncServerState: Sendable {
     /// Returns the number of the list that a device uses: that of its group, or 0 for the account's list; `nil` if the
     /// devices have lists of their own and this one is unknown. Nextcloud's app has one list and no devices.
     private func list(of device: String) -> Int? {
-        manner.keepsDevicesApart && !device.isEmpty ? devices[device]?.group : 0
+        manner.keepsDevicesApart && !device.isEmpty ? devices[device] : 0
     }
 
     // MARK: Subscriptions
@@ -100,7 +82,7 @@ struct SyncServerState: Sendable {
 
     /// - Returns: The pairs of `update_urls`: an address as sent, and its normal form on the server.
     mutating func change(add: [String], remove: [String], device: String) -> [[String]] {
-        if !device.isEmpty { setDevice(device, caption: nil, type: nil) }
+        if !device.isEmpty { addDevice(device) }
         guard let list = list(of: device) else { return [] }
         var renamed: [[String]] = []
         func spelled(_ url: String, _ renamed: inout [[String]]) -> String {
@@ -137,7 +119,7 @@ struct SyncServerState: Sendable {
             content["timestamp"] = content["timestamp"] ?? Self.text(happened)
             let episode = content["episode"] as? String ?? ""
             let guid = content["guid"] as? String
-            if let device = content["device"] as? String { setDevice(device, caption: nil, type: nil) }
+            if let device = content["device"] as? String { addDevice(device) }
             if nextcloud {
                 content["action"] = (content["action"] as? String)?.uppercased()
                 content["device"] = nil
@@ -156,16 +138,8 @@ struct SyncServerState: Sendable {
         return nextcloud ? ["timestamp": now] : ["timestamp": now, "update_urls": [[String]]()]
     }
 
-    func gpodderActions(_ query: [String: String]) -> [String: any Sendable] {
-        let since = query["since"].flatMap { Int64($0) } ?? 0
-        var found = actions.filter { (manner.comparesDeviceTime ? $0.happened : $0.uploaded) >= since }
-        if let podcast = query["podcast"] { found = found.filter { $0.content["podcast"] as? String == podcast } }
-        if let device = query["device"] { found = found.filter { $0.content["device"] as? String == device } }
-        if query["aggregated"] == "true" {
-            var last: [String: String] = [:]
-            for action in found { last[action.content["episode"] as? String ?? ""] = action.text }
-            found = found.filter { last[$0.content["episode"] as? String ?? ""] == $0.text }
-        }
+    func gpodderActions(since: Int64) -> [String: any Sendable] {
+        let found = actions.filter { (manner.comparesDeviceTime ? $0.happened : $0.uploaded) >= since }
         return ["actions": found.map(\.content), "timestamp": now]
     }
 

@@ -104,21 +104,13 @@ package final class SyncServer: Sendable {
         if path.starts(with: ["index.php", "apps", "gpoddersync"]) {
             return nextcloud(request, Array(path.dropFirst(3)))
         }
-        if path.first == "subscriptions", path.count == 3, path[1] == user {
-            return simple(request, device: Self.name(path[2]))
-        }
         guard path.count >= 4, path[0] == "api", path[1] == "2", Self.name(path[3]) == user || path[3] == user else {
             return .status(404, body: "no such service")
         }
-        // A response below /api/2 sets the cookie of a session. Some clients send it afterwards instead of credentials.
         return gpodder(request, path[2], path.count > 4 ? Self.name(path[4]) : nil)
-            .header("Set-Cookie", Self.session + "; HttpOnly; Path=/")
     }
 
-    private static let session = "sessionid=f3a9c1"
-
     private func isAllowed(_ request: RequestInfo) -> Bool {
-        if let cookie = request.headers["Cookie"], cookie.contains(Self.session) { return true }
         guard let field = request.headers["Authorization"], field.hasPrefix("Basic "),
             let data = Data(base64Encoded: String(field.dropFirst(6)))
         else { return false }
@@ -132,10 +124,9 @@ package final class SyncServer: Sendable {
     private func gpodder(_ request: RequestInfo, _ section: String, _ device: String?) -> Behaviour {
         let isPost = request.method == "POST" || request.method == "PUT"
         switch (section, device) {
-        case ("auth", "login"?), ("auth", "logout"?):
-            return isPost ? .status(200) : .status(405)
+        case ("auth", "login"?): return isPost ? .status(200) : .status(405)
         case ("devices", nil):
-            return Self.json(state.withLock { $0.deviceList })
+            return Self.json(state.withLock { state in state.devices.keys.sorted().map { ["id": $0] } })
         case ("devices", let device?):
             guard isPost, let content = Self.object(request.body) as? [String: Any] else { return .status(400) }
             let type = content["type"] as? String
@@ -143,7 +134,7 @@ package final class SyncServer: Sendable {
             guard type.map({ ["desktop", "laptop", "mobile", "server", "other"].contains($0) }) ?? true,
                 caption != "", Self.isDevice(device)
             else { return .status(400) }
-            state.withLock { $0.setDevice(device, caption: caption, type: type) }
+            state.withLock { $0.addDevice(device) }
             return .status(200)
         case ("sync-devices", nil):
             if isPost {
@@ -160,7 +151,7 @@ package final class SyncServer: Sendable {
             return Self.json(delta)
         case ("episodes", nil):
             if isPost { return upload(request, nextcloud: false) }
-            return Self.json(state.withLock { $0.gpodderActions(Self.query(request)) })
+            return Self.json(state.withLock { $0.gpodderActions(since: Self.since(request) ?? 0) })
         default: return .status(404, body: "no such service")
         }
     }
@@ -177,17 +168,6 @@ package final class SyncServer: Sendable {
         case ("POST", ["episode_action", "create"]): return upload(request, nextcloud: true)
         default: return .status(405)
         }
-    }
-
-    /// Handles the simple API: the whole list of a device.
-    private func simple(_ request: RequestInfo, device: String) -> Behaviour {
-        if request.method == "GET" { return Self.json(state.withLock { $0.subscriptions(of: device).sorted() }) }
-        guard let list = Self.object(request.body) as? [String] else { return .status(400) }
-        state.withLock { state in
-            let gone = state.subscriptions(of: device).subtracting(list)
-            _ = state.change(add: list, remove: gone.sorted(), device: device)
-        }
-        return .status(200)
     }
 
     private func change(_ request: RequestInfo, device: String, nextcloud: Bool) -> Behaviour {
@@ -236,10 +216,8 @@ package final class SyncServer: Sendable {
             body: data.map { String(decoding: $0, as: UTF8.self) } ?? "null")
     }
 
-    private static func query(_ request: RequestInfo) -> [String: String] {
+    private static func since(_ request: RequestInfo) -> Int64? {
         let items = URLComponents(string: "?" + (request.query ?? ""))?.queryItems ?? []
-        return Dictionary(items.map { ($0.name, $0.value ?? "") }, uniquingKeysWith: { _, last in last })
+        return items.last { $0.name == "since" }.flatMap { Int64($0.value ?? "") }
     }
-
-    private static func since(_ request: RequestInfo) -> Int64? { query(request)["since"].flatMap { Int64($0) } }
 }

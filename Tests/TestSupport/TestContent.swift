@@ -49,6 +49,9 @@ package struct TestContent: Sendable, Hashable {
         return bytes == self.bytes(in: offset..<offset + bytes.count)
     }
 
+    /// Whether `bytes` are the whole content.
+    package func equals(_ bytes: [UInt8]) -> Bool { bytes.count == size && matches(bytes) }
+
     /// Returns the word at `index`: a hash of `seed` and `index` by SplitMix64 (Steele, Lea, Flood 2014).
     @inline(__always)
     private func word(_ index: UInt64) -> UInt64 {

@@ -5,53 +5,24 @@ internal import Transfers
 /// A client's transfers: a connection to the daemon that runs them, and the events received from it.
 ///
 /// Tasks are created suspended and started with `DownloadTask.resume()`. Every task ends with exactly one final event:
-/// `completed`, `failed`, or a `state` of `remote` if it was cancelled. Thread-safe; the delegate is called on the
-/// connection's thread and must not block it.
+/// `completed`, `failed`, or a `state` of `remote` if it was cancelled. Thread-safe.
 package final class TransferSession: Sendable {
-    /// Called with every event of the daemon, including those of other clients' tasks.
-    package typealias Delegate = @Sendable (Event) -> Void
-
-    /// A caller that waits until a task ends or waits for space.
-    private typealias Waiter = CheckedContinuation<Event, any Error>
-
-    private struct State {
-        var waiting: [EpisodeID: [Waiter]] = [:]
-        /// Final events for which nobody has waited yet.
-        var finalEvents: [EpisodeID: Event] = [:]
-        /// The last event of each task that waits for space.
-        var waitingForSpace: [EpisodeID: Event] = [:]
-        var isEnded = false
-    }
-
     /// The state used by the connection's callbacks, which may run before the session is initialized and must not
     /// retain it.
     private final class Inbox: Sendable {
-        let state = Mutex(State())
-        let delegate: Delegate
-
-        init(delegate: @escaping Delegate) { self.delegate = delegate }
+        /// The last event of each episode that ends its task, or says that the task waits for space.
+        let events = Mutex<[EpisodeID: Event]>([:])
+        let hasEnded = Atomic(false)
 
         func receive(_ event: Event) {
-            if let task = event.task, let episode = task.episode {
-                let waiting = state.withLock { state -> [Waiter] in
-                    state.waitingForSpace[episode] = !event.endsTask && task.waitsForSpace ? event : nil
-                    guard event.endsTask || task.waitsForSpace else { return [] }
-                    let waiting = state.waiting.removeValue(forKey: episode) ?? []
-                    if event.endsTask, waiting.isEmpty { state.finalEvents[episode] = event }
-                    return waiting
+            guard let task = event.task, let episode = task.episode else { return }
+            events.withLock { events in
+                if event.endsTask || task.waitsForSpace {
+                    events[episode] = event
+                } else if events[episode]?.endsTask == false {
+                    events[episode] = nil
                 }
-                for waiter in waiting { waiter.resume(returning: event) }
             }
-            delegate(event)
-        }
-
-        func handleDisconnect() {
-            let waiting = state.withLock { state in
-                state.isEnded = true
-                defer { state.waiting = [:] }
-                return state.waiting
-            }
-            for waiter in waiting.values.joined() { waiter.resume(throwing: ClientError.disconnected) }
         }
     }
 
@@ -62,11 +33,12 @@ package final class TransferSession: Sendable {
 
     /// Connects, and starts a daemon if none runs. Throws `ClientError` or `Failure`.
     package static func open(
-        _ configuration: SessionConfiguration, launcher: DaemonLauncher, delegate: @escaping Delegate = { _ in }
+        _ configuration: SessionConfiguration, launcher: DaemonLauncher
     ) async throws -> TransferSession {
-        let inbox = Inbox(delegate: delegate)
+        let inbox = Inbox()
         let connection = try launcher.connectOrStart(
-            role: .command, onEvent: { inbox.receive($0) }, onClose: { inbox.handleDisconnect() })
+            role: .command, onEvent: { inbox.receive($0) },
+            onClose: { inbox.hasEnded.store(true, ordering: .releasing) })
         // Subscribe to events first, so that none is missed.
         _ = try await connection.perform(.watch)
         let session = try await connection.perform(.openSession(configuration), \.session)
@@ -92,20 +64,22 @@ package final class TransferSession: Sendable {
     }
 
     fileprivate func finalEventOrSpaceWait(of episode: EpisodeID) async throws -> Event {
-        try await withCheckedThrowingContinuation { continuation in
-            let known: Result<Event, any Error>? = inbox.state.withLock { state in
-                if let event = state.finalEvents.removeValue(forKey: episode) { return .success(event) }
-                if let event = state.waitingForSpace[episode] { return .success(event) }
-                if state.isEnded { return .failure(ClientError.disconnected) }
-                state.waiting[episode, default: []].append(continuation)
-                return nil
+        var found: Event?
+        try await waitUntil(deadline: .seconds(120), description: "the task ends or waits for space") {
+            let hasEnded = inbox.hasEnded.load(ordering: .acquiring)
+            found = inbox.events.withLock { events in
+                defer { if events[episode]?.endsTask == true { events[episode] = nil } }
+                return events[episode]
             }
-            if let known { continuation.resume(with: known) }
+            if found == nil, hasEnded { throw ClientError.disconnected }
+            return found != nil
         }
+        guard let found else { throw ClientError.disconnected }
+        return found
     }
 
     fileprivate func discardFinalEvent(of episode: EpisodeID) {
-        inbox.state.withLock { _ = $0.finalEvents.removeValue(forKey: episode) }
+        inbox.events.withLock { if $0[episode]?.endsTask == true { $0[episode] = nil } }
     }
 }
 
