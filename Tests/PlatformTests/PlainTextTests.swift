@@ -16,9 +16,6 @@ struct PlainTextTests {
             let text = PlainText.oneLine("a\(value)b")
             #expect(Array(text.unicodeScalars) == ["a", "\u{FFFD}", "b"], "U+\(String(value.value, radix: 16))")
         }
-    }
-
-    @Test func carriageReturnAndLineFeedAreTwoReplacements() {
         #expect(Array(PlainText.oneLine("a\r\nb").unicodeScalars) == ["a", "\u{FFFD}", "\u{FFFD}", "b"])
     }
 

@@ -56,10 +56,6 @@ struct ProcessSpawnerTests {
         }
     }
 
-    @Test func theEnvironmentIsTheOneGiven() throws {
-        #expect(try run("echo \"$A, ${HOME-none}\" >&2") == "b c, none\n")
-    }
-
     @Test func aChildLeadsASessionOnRequest() throws {
         // The sixth field of /proc/PID/stat is the session (proc_pid_stat(5)).
         let script = "read -r pid name state parent group session rest </proc/$$/stat; echo $((session == pid)) >&2"
@@ -78,10 +74,5 @@ struct ProcessSpawnerTests {
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "one\ntwo\n")
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
-    }
-
-    @Test func aMissingProgramIsAnError() {
-        let spawner = ProcessSpawner("/nowhere/podfs", ["podfs"], environment: [:])
-        #expect { try spawner.start() } throws: { ($0 as? ProcessSpawner.Failure)?.code == ENOENT }
     }
 }

@@ -65,27 +65,6 @@ struct DaemonConnectionTests {
         #expect(!server.frames.contains { $0.number == 0 })
     }
 
-    @Test func requestsOfManyThreadsEachGetTheirOwnAnswer() async throws {
-        let server = try FrameServer(path: path) { peer, frame in
-            peer.send(Frame(kind: .reply, number: frame.number, payload: frame.payload))
-        }
-        let connection = try connect()
-        try await withThrowingTaskGroup(of: Int.self) { group in
-            for task in 0..<8 {
-                group.addTask {
-                    var right = 0
-                    for index in 0..<200 {
-                        let payload = Array("\(task) \(index)".utf8)
-                        if try await connection.exchange(.command, payload).payload == payload { right += 1 }
-                    }
-                    return right
-                }
-            }
-            for try await right in group { #expect(right == 200) }
-        }
-        #expect(server.frames.count == 1_600)
-    }
-
     @Test func framesOfManyMegabytesPassBothWays() async throws {
         let server = try FrameServer(path: path) { peer, frame in
             peer.send(Frame(kind: .reply, number: frame.number, payload: frame.payload.reversed()))
@@ -94,28 +73,6 @@ struct DaemonConnectionTests {
         let frame = try await connect().exchange(.command, payload)
         #expect(frame.payload == payload.reversed())
         #expect(server.frames.map(\.payload.count) == [9 << 20])
-    }
-
-    @Test func framesThatArriveByteByByteAreReassembled() async throws {
-        let server = try FrameServer(path: path) { peer, frame in
-            // The first response has an unknown number, and the client ignores it.
-            for number in [frame.number + 1, frame.number] {
-                for byte in Frame(kind: .grant, number: number, payload: [1, 2, 3]).bytes { peer.send(bytes: [byte]) }
-            }
-        }
-        let frame = try await connect().exchange(.read, [])
-        let number = try #require(server.frames.first?.number)
-        #expect(frame == Frame(kind: .grant, number: number, payload: [1, 2, 3]))
-        #expect(server.frames.count == 1)
-    }
-
-    @Test func postsHaveNoAnswer() async throws {
-        let server = try FrameServer(path: path)
-        let connection = try connect()
-        connection.post(.close, [9])
-        let frame = try #require(try await server.wait(for: .close).first)
-        #expect(frame.payload == [9])
-        connection.close()
     }
 
     @Test(.timeLimit(.minutes(1))) func aDaemonThatDoesNotReadBlocksNoSender() async throws {
@@ -192,16 +149,6 @@ struct DaemonConnectionTests {
         #expect(journal.entries.count { $0 == "end" } == 1)
     }
 
-    @Test func closingCallsOnCloseToo() async throws {
-        let server = try FrameServer(path: path)
-        let journal = Journal<String>()
-        let connection = try connect(onClose: { journal.append("end") })
-        connection.send(.read, []) { _ in journal.append("answer") }
-        try await server.wait(for: .read)
-        connection.close()
-        try await waitUntil { journal.entries == ["answer", "end"] }
-    }
-
     @Test func everyRequestSentWhileTheConnectionEndsIsCompleted() async throws {
         let server = try FrameServer(path: path)
         let answers = Journal<Int>()
@@ -266,7 +213,7 @@ struct DaemonConnectionTests {
     @Test func aFailureIsThrownByCommands() async throws {
         let failure = Failure(kind: .usage, errorNumber: 5, message: "no such show")
         let server = try FrameServer(path: path) { peer, frame in
-            peer.send(Frame(kind: .failure, number: frame.number, payload: WireJSON.encode(failure)))
+            peer.answer(frame, failure)
         }
         let connection = try connect()
         let thrown = await #expect(throws: Failure.self) { try await connection.perform(.unsubscribe(podcast: 3)) }

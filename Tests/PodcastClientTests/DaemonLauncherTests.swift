@@ -33,9 +33,13 @@ struct DaemonLauncherTests {
             version: "9.9", pid: pid)
     }
 
-    private func daemon(_ welcome: Welcome) throws -> FrameServer {
+    private func server(_ handler: @escaping FrameServer.Handler = { _, _ in }) throws -> FrameServer {
         try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
-        return try FrameServer(path: paths.socket) { peer, frame in
+        return try FrameServer(path: paths.socket, handler: handler)
+    }
+
+    private func daemon(_ welcome: Welcome) throws -> FrameServer {
+        try server { peer, frame in
             switch frame.kind {
             case .hello: peer.answer(frame, welcome)
             case .command: peer.answer(frame, .done)
@@ -46,13 +50,19 @@ struct DaemonLauncherTests {
 
     // MARK: Connecting
 
-    @Test func withoutADaemonNoConnectionIsReturned() throws { #expect(try launcher().connect(role: .command) == nil) }
+    @Test func withoutADaemonNoConnectionIsReturnedAndNothingStopped() throws {
+        #expect(try launcher().connect(role: .command) == nil)
+        try launcher().stopDaemon()
+        // Nor if the daemon closes the connection at once.
+        let server = try server { peer, _ in peer.end() }
+        #expect(try launcher().connect(role: .command) == nil)
+        #expect(server.frames.count == 1)
+    }
 
     /// A stopped process still accepts connections. To report "no daemon" would be wrong: `status` would print "no
     /// active tasks".
     @Test func aDaemonThatDoesNotAnswerIsAnError() throws {
-        try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
-        let server = try FrameServer(path: paths.socket)
+        let server = try server()
         var launcher = try launcher()
         launcher.patience = 0.1
         let error = #expect(throws: ClientError.self) { try launcher.connect(role: .command) }
@@ -96,11 +106,10 @@ struct DaemonLauncherTests {
 
     @Test func anOlderDaemonIsStoppedAndReplaced() async throws {
         let process = try ChildProcess("/bin/sleep", ["1000"])
-        try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
         let answer = welcome(protocolVersion: protocolVersion - 1, pid: process.processIdentifier)
-        let server = try FrameServer(path: paths.socket) { peer, frame in
+        let server = try server { peer, frame in
             if frame.kind == .hello {
-                peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(answer)))
+                peer.answer(frame, answer)
                 return
             }
             peer.answer(frame, .done)
@@ -134,27 +143,17 @@ struct DaemonLauncherTests {
         try await process.wait()
     }
 
-    @Test func withoutADaemonNothingIsStopped() throws { try launcher().stopDaemon() }
-
-    @Test func aConnectionThatClosesImmediatelyIsNil() async throws {
-        try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
-        let server = try FrameServer(path: paths.socket) { peer, _ in peer.end() }
-        #expect(try launcher().connect(role: .command) == nil)
-        #expect(server.frames.count == 1)
-    }
-
     @Test func onlyTheReturnedConnectionReportsItsEnd() async throws {
         let process = try ChildProcess("/bin/sleep", ["1000"])
-        try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
         let older = welcome(protocolVersion: protocolVersion - 1, pid: process.processIdentifier)
         let current = welcome()
         // The client connects three times. The server closes the connection of peer 0 without a response. It answers
         // peer 1 as an older daemon, and peer 2 as a current one.
-        let server = try FrameServer(path: paths.socket) { peer, frame in
+        let server = try server { peer, frame in
             switch (peer.number, frame.kind) {
             case (1..., .hello):
                 let answer = peer.number == 1 ? older : current
-                peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(answer)))
+                peer.answer(frame, answer)
             case (1, _):
                 peer.end()
                 process.kill(SIGTERM)
@@ -171,10 +170,9 @@ struct DaemonLauncherTests {
     }
 
     @Test func anEndBeforeTheReturnIsReported() async throws {
-        try FileManager.default.createDirectory(atPath: paths.runtime, withIntermediateDirectories: true)
         let answer = welcome()
-        let server = try FrameServer(path: paths.socket) { peer, frame in
-            peer.send(Frame(kind: .welcome, number: frame.number, payload: WireJSON.encode(answer)))
+        let server = try server { peer, frame in
+            peer.answer(frame, answer)
             peer.end()
         }
         let ends = Journal<String>()
@@ -195,25 +193,18 @@ struct DaemonLauncherTests {
         }
     }
 
-    @Test func theProgramsLastOutputIsTheReason() throws {
-        let launcher = try launcher(script: "echo 'podfs: the disk is full' >&2; exit 3")
-        let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
-        #expect(error.code == .unreachable)
-        #expect(error.message.contains("podfs: the disk is full"))
-        #expect(!error.message.contains("\n"))
-    }
-
-    @Test func withoutOutputTheExitCodeIsTheReason() throws {
-        let launcher = try launcher(script: "exit 3")
-        let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
-        #expect(error.message.contains("3") && error.message.contains(paths.log))
-    }
-
-    @Test func aMissingProgramMakesTheDaemonUnreachable() throws {
-        let launcher = DaemonLauncher(paths: paths, schema: 1, executable: directory.file("missing"))
-        let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
-        #expect(error.code == .unreachable)
-        #expect(error.message.contains("missing"))
+    @Test func theReasonIsTheProgramsLastOutputOrItsExitCode() throws {
+        for (script, words) in [
+            ("echo 'podfs: the disk is full' >&2; exit 3", ["podfs: the disk is full"]), ("exit 3", ["3", paths.log]),
+        ] {
+            let launcher = try launcher(script: script)
+            let error = try #require(throws: ClientError.self) { try launcher.connectOrStart(role: .command) }
+            #expect(error.code == .unreachable && !error.message.contains("\n"))
+            #expect(words.allSatisfy { error.message.contains($0) }, "\(error)")
+        }
+        let missing = DaemonLauncher(paths: paths, schema: 1, executable: directory.file("missing"))
+        let error = try #require(throws: ClientError.self) { try missing.connectOrStart(role: .command) }
+        #expect(error.code == .unreachable && error.message.contains("missing"))
     }
 
     @Test func oneOfManyClientsStartsTheDaemonAndAllConnect() async throws {
@@ -236,14 +227,6 @@ struct DaemonLauncherTests {
         try await waitUntil(description: "all clients are connected") { found.withLock { $0 } == 4 }
         #expect(try String(contentsOfFile: directory.file("starts"), encoding: .utf8) == "daemon\n")
         try await server.wait(for: .hello, count: 4)
-    }
-
-    @Test func aRunningDaemonIsNotStartedAgain() throws {
-        let server = try daemon(welcome())
-        let launcher = try launcher(script: "touch \(directory.file("started"))")
-        try launcher.connectOrStart(role: .command).close()
-        #expect(!FileManager.default.fileExists(atPath: directory.file("started")))
-        #expect(server.frames.map(\.kind) == [.hello])
     }
 }
 
