@@ -25,8 +25,7 @@ struct ActivationTests {
     init() throws {
         home = try PodfsHome()
         try server.start()
-        let feed = FeedBuilder.show("Show", episodes: 1, length: 10) { [server] _ in server.url("/1.mp3") }
-        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        server.serveShow("Show", episodes: 1, length: 10)
         try FileManager.default.createDirectory(atPath: home.runtimeDirectory, withIntermediateDirectories: true)
     }
 
@@ -38,8 +37,7 @@ struct ActivationTests {
     @Test func aDaemonServesAnInheritedSocketAndDoesNotRemoveIt() async throws {
         let daemon = try activate(home.socket)
         try await daemon.waitForOutput("listening")
-        let subscribed = try await home.run("subscribe", server.url("/feed.xml"))
-        #expect(subscribed.output == "Show: 1 episode\n", "\(subscribed.error)")
+        try await home.run("subscribe", server.url("/feed.xml")).printed("Show: 1 episode\n")
         #expect(home.daemonProcessIdentifier == daemon.processIdentifier)
         daemon.kill(SIGTERM)
         #expect(try await daemon.wait().exitCode == 0)
@@ -50,8 +48,7 @@ struct ActivationTests {
     @Test func anInheritedSocketAtAnotherPathIsRefused() async throws {
         let other = home.directory.file("other.sock")
         let daemon = try activate(other)
-        let result = try await daemon.wait()
-        #expect(result.exitCode == 1)
+        let result = try await daemon.wait().failed()
         #expect(result.error.contains(home.socket), "\(result.error)")
         #expect(result.error.contains("ListenStream="))
     }

@@ -124,6 +124,11 @@ final class Browser: Sendable {
         return value
     }
 
+    /// Waits until a JavaScript expression in the page is true.
+    func wait(for description: String, _ condition: String) async throws {
+        try await waitUntil(description: description) { try await value(condition, as: Bool.self) }
+    }
+
     /// Runs JavaScript in the page.
     func run(_ script: String) async throws {
         _ = try await Self.send("POST", session + "/execute/sync", ["script": script, "args": [Any]()])

@@ -5,21 +5,9 @@ import Testing
 /// The pages of a mount in a real browser.
 @Suite(.enabled(if: Browser.isAvailable, Browser.requirement), .timeLimit(.minutes(10)))
 struct BrowserTests {
-    /// Returns an MP3 file of one minute, encoded by ffmpeg, with a seek index in the first frame.
-    private static func sound(in directory: TemporaryDirectory) async throws -> [UInt8] {
-        let path = directory.file("sound.mp3")
-        let made = try await ChildProcess.run(
-            "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:duration=60", "-b:a", "64k", path])
-        try #require(made.exitCode == 0, "\(made.error)")
-        return [UInt8](try #require(FileManager.default.contents(atPath: path)))
-    }
-
-    private static func picture(in directory: TemporaryDirectory) async throws -> [UInt8] {
-        let path = directory.file("picture.jpg")
-        let made = try await ChildProcess.run(
-            "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "testsrc=size=300x300", "-frames:v", "1", path])
-        try #require(made.exitCode == 0, "\(made.error)")
-        return [UInt8](try #require(FileManager.default.contents(atPath: path)))
+    /// Returns an MP3 file of one minute, with a seek index in the first frame.
+    private static func sound() async throws -> [UInt8] {
+        try await ChildProcess.ffmpeg("sine=frequency=440:duration=60", "-b:a", "64k", as: "sound.mp3")
     }
 
     /// Mounts a show with three episodes after `change` has modified its feed, and clears the server's log.
@@ -28,9 +16,8 @@ struct BrowserTests {
         let server = show.server
         var feed = FeedBuilder.show(MountedShow.show, episodes: 3) { server.url("/\($0).mp3") }
         change(&feed, server)
-        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
-        let refreshed = try await show.home.run("refresh")
-        #expect(refreshed.exitCode == 0, "\(refreshed.error)")
+        server.serve(feed: feed)
+        try await show.home.run("refresh").succeeded()
         try await show.remount()
         server.clearLog()
         return show
@@ -42,8 +29,7 @@ struct BrowserTests {
 
     @Test func aShowIsBrowsedAndPlayed() async throws {
         let gate = Gate(heldAt: 0)
-        let pictures = try TemporaryDirectory()
-        let picture = try await Self.picture(in: pictures)
+        let picture = try await ChildProcess.ffmpeg("testsrc=size=300x300", "-frames:v", "1", as: "picture.jpg")
         let show = try await Self.mounted { feed, server in
             feed.title = MountedShow.show
             feed.image = server.url("/cover")
@@ -56,50 +42,39 @@ struct BrowserTests {
                 """
         }
         let server = show.server
-        let sound = try await Self.sound(in: show.home.directory)
+        let sound = try await Self.sound()
         for number in 1...3 { server.serve("/\(number).mp3", Resource(bytes: sound, etag: "\"\(number)\"")) }
         let browser = try await Browser()
         // While the cover's server is slow, the page has a letter, and then shows the cover by itself.
         try await browser.open("\(show.mount.mountPoint)/index.html")
         #expect(try await browser.value("document.querySelectorAll('.art img').length", as: Int.self) == 0)
         gate.open()
-        let width = "document.querySelector('.art img')?.naturalWidth??0"
-        try await waitUntil(description: "the page shows the cover") {
-            try await browser.value(width, as: Int.self) == 300
-        }
+        let width = "document.querySelector('.art img')?.naturalWidth"
+        try await browser.wait(for: "the page shows the cover", "\(width)===300")
         // A click in the page of all shows opens the show's page.
         try await browser.open("\(show.mount.mountPoint)/index.html")
         #expect(try await browser.value("document.querySelectorAll('.shelf li').length", as: Int.self) == 1)
         try await browser.click(".shelf a")
-        try await waitUntil(description: "the show's page is loaded") {
-            try await browser.value("document.title", as: String.self) == MountedShow.show
-        }
+        try await browser.wait(for: "the show's page is loaded", "document.title==='\(MountedShow.show)'")
         #expect(try await browser.value("document.querySelectorAll('audio').length", as: Int.self) == 3)
         #expect(try await browser.value("document.querySelector('.notes b').textContent", as: String.self) == "here")
-        try await waitUntil(description: "the cover is shown") {
-            try await browser.value(width, as: Int.self) == 300
-        }
+        try await browser.wait(for: "the cover is shown", "\(width)===300")
         // No part of an episode is loaded before it is played.
         #expect(server.requests.allSatisfy { $0.path == "/cover" })
         #expect(try await browser.value("document.querySelector('audio').paused", as: Bool.self))
         // A click on a chapter plays from its start.
         try await browser.click("button[data-start='40.0']")
-        try await waitUntil(description: "the player is in the chapter") {
-            try await browser.value("document.querySelector('audio').currentTime", as: Double.self) > 40.1
-        }
+        try await browser.wait(for: "the player is in the chapter", "document.querySelector('audio').currentTime>40.1")
         #expect(try await browser.value("document.querySelector('audio').currentTime", as: Double.self) < 59)
-        try await waitUntil(description: "the chapter is marked") {
-            try await browser.value("document.querySelector('[aria-current]').dataset.start", as: String.self) == "40.0"
-        }
+        try await browser.wait(
+            for: "the chapter is marked", "document.querySelector('[aria-current]').dataset.start==='40.0'")
         #expect(try await browser.value("Math.round(document.querySelector('audio').duration)", as: Int.self) == 60)
         // So does a click on a time in the notes.
         let times =
             "[...document.querySelectorAll('.notes button')].map(b=>b.textContent+'='+b.dataset.start).join(' ')"
         #expect(try await browser.value(times, as: String.self) == "00:50=50 0:00:20=20")
         try await browser.click(".notes button")
-        try await waitUntil(description: "the player is at the time") {
-            try await browser.value("document.querySelector('audio').currentTime", as: Double.self) > 50.1
-        }
+        try await browser.wait(for: "the player is at the time", "document.querySelector('audio').currentTime>50.1")
         // Seek back.
         try await browser.run("const a=document.querySelector('audio');a.pause();a.currentTime=5;a.play()")
         try await waitUntil(description: "the player has left the chapter") {
@@ -108,9 +83,7 @@ struct BrowserTests {
         }
         // Playing another episode pauses the first.
         try await browser.run("document.querySelectorAll('audio')[1].play()")
-        try await waitUntil(description: "the first player is paused") {
-            try await browser.value("document.querySelector('audio').paused", as: Bool.self)
-        }
+        try await browser.wait(for: "the first player is paused", "document.querySelector('audio').paused")
         // The page may pause the first player before the browser requests the second episode, so the test waits until
         // both are requested.
         try await waitUntil(description: "both episodes are requested") {
@@ -126,20 +99,15 @@ struct BrowserTests {
         #expect(set.output == "50% of #1?: downloaded=true: 2 episodes\n", "\(set.error)")
         try await browser.open("\(show.mount.mountPoint)/index.html")
         try await browser.click("nav a[href*='50%25']")
-        try await waitUntil(description: "the view's page is loaded") {
-            try await browser.value("document.querySelector('h1').textContent", as: String.self) == "50% of #1?"
-        }
+        try await browser.wait(
+            for: "the view's page is loaded", "document.querySelector('h1').textContent==='50% of #1?'")
         #expect(try await browser.value("document.querySelectorAll('a[data-player]').length", as: Int.self) == 2)
         try await browser.click(".episodes summary")
-        try await waitUntil(description: "the row has a player") {
-            try await browser.value("document.querySelectorAll('audio').length", as: Int.self) == 1
-        }
+        try await browser.wait(for: "the row has a player", "document.querySelectorAll('audio').length===1")
         let links = "[...document.querySelectorAll('.inside .line a')].every(a=>/\\/Example%20Show\\//.test(a.href))"
         #expect(try await browser.value(links, as: Bool.self))
         try await browser.click("nav a")
-        try await waitUntil(description: "the shelf is shown again") {
-            try await browser.value("document.querySelectorAll('.shelf li').length", as: Int.self) == 1
-        }
+        try await browser.wait(for: "the shelf is shown again", "document.querySelectorAll('.shelf li').length===1")
         try await browser.open("\(show.mount.mountPoint)/.status.html")
         #expect(try await browser.value("document.querySelectorAll('.recent li').length", as: Int.self) == 2)
         #expect(try await browser.value("document.querySelector('h1').textContent", as: String.self) == "Transfers")
@@ -154,10 +122,9 @@ struct BrowserTests {
                 <psc:chapter start="0" title="One"/><psc:chapter start="00:00:40" title="Two"/></psc:chapters>
                 """
         }
-        let sound = try await Self.sound(in: show.home.directory)
+        let sound = try await Self.sound()
         show.server.serve("/3.mp3", Resource(bytes: sound, etag: "\"3\""))
-        let set = try await show.home.run("set", "\(MountedShow.show)/2026-01-03 Episode 3.mp3", "position=30")
-        #expect(set.exitCode == 0, "\(set.error)")
+        try await show.home.run("set", "\(MountedShow.show)/2026-01-03 Episode 3.mp3", "position=30").succeeded()
         let browser = try await Browser()
         let player = "document.querySelector('audio')"
         try await waitUntil(description: "the page has the stored position") {
@@ -166,15 +133,11 @@ struct BrowserTests {
         }
         // Without a click on a chapter, playing continues at the stored position.
         try await browser.run("\(player).play()")
-        try await waitUntil(description: "the player is after the stored position") {
-            try await browser.value("\(player).currentTime>30", as: Bool.self)
-        }
+        try await browser.wait(for: "the player is after the stored position", "\(player).currentTime>30")
         // The page is loaded again. It has not loaded the media yet, so the media's metadata arrives after the click.
         try await browser.open(Self.page(show))
         try await browser.click("button[data-start='0.0']")
-        try await waitUntil(description: "the chapter plays") {
-            try await browser.value("\(player).readyState>0&&\(player).currentTime>.1", as: Bool.self)
-        }
+        try await browser.wait(for: "the chapter plays", "\(player).readyState>0&&\(player).currentTime>.1")
         #expect(try await browser.value("\(player).currentTime", as: Double.self) < 30)
     }
 
@@ -256,7 +219,7 @@ struct BrowserTests {
             feed = .show(MountedShow.show, episodes: count, length: 300_000) { server.url("/\($0).mp3") }
             for index in feed.items.indices { feed.items[index].description = "<p>Notes of \(index)</p>" }
         }
-        let sound = try await Self.sound(in: show.home.directory)
+        let sound = try await Self.sound()
         show.server.serve("/1.mp3", Resource(bytes: sound, etag: "\"1\""))
         let browser = try await Browser()
         try await browser.open(Self.page(show))
@@ -269,14 +232,10 @@ struct BrowserTests {
         // The row of the last episode has no player until it is opened.
         let last = ".episodes>li:last-child"
         try await browser.click("\(last) summary")
-        try await waitUntil(description: "the episode has a player") {
-            try await browser.value("document.querySelectorAll('\(last) audio').length", as: Int.self) == 1
-        }
+        try await browser.wait(for: "the episode has a player", "document.querySelectorAll('\(last) audio').length===1")
         #expect(show.server.requests.isEmpty)
         try await browser.run("document.querySelector('\(last) audio').play()")
-        try await waitUntil(description: "the episode plays") {
-            try await browser.value("document.querySelector('\(last) audio').currentTime>.1", as: Bool.self)
-        }
+        try await browser.wait(for: "the episode plays", "document.querySelector('\(last) audio').currentTime>.1")
         // The list can be filtered.
         try await browser.run(
             "const i=document.querySelector('.filter input');i.value='EPISODE 77';i.dispatchEvent(new Event('input'))")

@@ -52,7 +52,8 @@ import Transfers
         #expect(configuration.onDownload == nil && configuration.archiveFolder == nil)
     }
 
-    @Test func theTaggedFolderAndTheSharedAddressAreRead() throws {
+    @Test func theTaggedFolderTheSharedAddressAndAnEmptyListAreRead() throws {
+        #expect(try load("indexers = []").indexers.isEmpty)
         #expect(try !load("").hasTaggedFolder && load("tagged = true").hasTaggedFolder)
         #expect(
             try load("share.base_url = 'https://nas.example/podcasts//'").shareBase == "https://nas.example/podcasts")
@@ -215,6 +216,8 @@ import Transfers
         ("indexers = \"updatedb\"", "config.toml:1: indexers: expected names"),
         ("indexers = [\n\"a\",\n\"/usr/bin/b\"]", "config.toml:1: indexers: expected names"),
         ("hooks.on_idle = \"\"", "config.toml:1: hooks.on_idle: expected a command"),
+        ("keep = 1\n[cache]\nlimit = \"x\"", "config.toml:1: keep:"),
+        ("user_agent = \"x\"\nkeep = 1\nauto_download = -1", "config.toml:2: keep:"),
         ("[refresh]\nmax = \"1 h\"\nmin = \"2 h\"", "config.toml:3: refresh.min is longer"),
         ("[search.podcastindex]\nurl = \"http://localhost\"\nkey = \"K\"", "config.toml:2: the Podcast Index needs"),
     ])
@@ -249,11 +252,6 @@ import Transfers
     ])
     func unknownKeysAreReportedWithTheirLineAndASimilarKey(text: String, complaint: String) throws {
         #expect(self.complaint(text) == complaint)
-    }
-
-    @Test func theFirstErrorOfTheFileIsReported() throws {
-        #expect(complaint("keep = 1\n[cache]\nlimit = \"x\"").hasPrefix("config.toml:1: keep:"))
-        #expect(complaint("user_agent = \"x\"\nkeep = 1\nauto_download = -1").hasPrefix("config.toml:2: keep:"))
     }
 
     @Test func aSyntaxErrorIsReportedWithItsLine() throws {

@@ -126,35 +126,4 @@ import Testing
         let count = try await ChildProcess.run("wc", ["-c", "--", show.path(2)])
         #expect(count.output.hasPrefix("\(text.count) "), "\(count.output)")
     }
-
-    @Test(.enabled(if: InstalledProgram.exists("file"), "file is not installed"))
-    func fileReportsTheTypeOfAnUncachedEpisode() async throws {
-        let show = try await MountedShow(length: 200_000)
-        let ogg = Array("OggS\u{0}\u{2}".utf8) + [UInt8](repeating: 0, count: 300_000)
-        show.server.serve("/1.mp3", Resource(bytes: ogg, contentType: "audio/ogg"))
-        let type = try await ChildProcess.run("file", ["-b", show.path(1)])
-        // The type is derived from the bytes, not from the name.
-        #expect(type.output == "Ogg data\n", "\(type.output)\(type.error)")
-    }
-
-    @Test func duReportsCachedBytesAndApparentSize() async throws {
-        let show = try await MountedShow()
-        let episodes = (1...3).map { show.path($0) }
-        func kibibytes(_ options: String...) async throws -> [Substring] {
-            let result = try await ChildProcess.run("du", options + ["-k"] + episodes)
-            return result.output.split(separator: "\n").compactMap { $0.split(separator: "\t").first }
-        }
-        #expect(try await kibibytes("--apparent-size") == ["293", "293", "293"])
-        #expect(try await kibibytes() == ["1", "1", "1"])
-        let folder = "\(show.mount.mountPoint)/\(MountedShow.show)"
-        let large = try await ChildProcess.run("find", [folder, "-size", "+500", "-name", "*.mp3", "-printf", "%f\\n"])
-        #expect(large.output.split(separator: "\n").count == 3)
-        #expect(try await ChildProcess.run("find", [folder, "-name", "*.mp3", "-empty"]).output.isEmpty)
-        #expect(show.requests(1).isEmpty)
-        _ = try await show.read(show.path(2))
-        try await show.waitForState("cached", of: show.path(2))
-        // The kernel learns of the completion a moment after the state says so.
-        try await waitUntil { try await kibibytes() == ["1", "293", "1"] }
-        #expect(try await kibibytes("--apparent-size") == ["293", "293", "293"])
-    }
 }

@@ -53,15 +53,4 @@ import Testing
         await server.stop()
         #expect(try await curl(base).exitCode == 7, "CURLE_COULDNT_CONNECT")
     }
-
-    @Test func mediaAreServedInRanges() async throws {
-        let server = try await DemoServer(folder: directory.path)
-        let show = try #require(DemoShow.all.first)
-        let episode = try #require(show.episodes.first)
-        let url = server.base + show.audioPath(episode)
-        let whole = episode.audio.render()
-        #expect(try await curl(url).standardOutput == whole)
-        #expect(try await curl("-r", "1000-1999", url).standardOutput == Array(whole[1_000..<2_000]))
-        await server.stop()
-    }
 }

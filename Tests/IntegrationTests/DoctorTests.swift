@@ -28,15 +28,10 @@ import Testing
     ) async throws -> [Line] {
         let home = home ?? self.home
         let variables = home.environment.merging(environment) { $1 }
-        let own = ["doctor", "--json"] + arguments
-        let result: ChildProcess.Result
-        if let prelude {
-            result = try await ChildProcess.run(
-                "unshare", ["--mount", "sh", "-c", "\(prelude) && exec \"$0\" \"$@\"", PodfsHome.executable] + own,
-                environment: variables)
-        } else {
-            result = try await ChildProcess.run(PodfsHome.executable, own, environment: variables)
-        }
+        let inside = prelude.map { ["--mount", "sh", "-c", "\($0) && exec \"$0\" \"$@\""] } ?? []
+        let words = [PodfsHome.executable, "doctor", "--json"] + arguments
+        // Without options, unshare(1) only runs the program.
+        let result = try await ChildProcess.run("unshare", inside + words, environment: variables)
         let lines = try JSONDecoder().decode([Line].self, from: Data(result.standardOutput))
         #expect(result.exitCode == (lines.contains { $0.status == "problem" } ? 1 : 0), "\(result.error)")
         for line in lines { #expect((line.remedy != nil) == (line.status != "ok"), "\(line)") }
@@ -113,12 +108,11 @@ import Testing
         let server = HTTPTestServer()
         try server.start()
         let address = server.url("/feed.xml").replacing("http://", with: "https://")
-        let result = try await ChildProcess.run(
+        try await ChildProcess.run(
             "unshare",
             ["--mount", "sh", "-c", "\(prelude) && exec \"$0\" \"$@\"", PodfsHome.executable, "subscribe", address],
-            environment: home.environment)
-        #expect(result.exitCode == 1)
-        #expect(result.error.contains("install the package ca-certificates"), "\(result.error)")
+            environment: home.environment
+        ).failed(says: "install the package ca-certificates")
     }
 
     // MARK: The system
@@ -152,47 +146,35 @@ import Testing
         expect(unset, "/etc/fuse.conf", "ok", "is not set")
     }
 
-    @Test func aMountWhoseProcessHasDiedOrHangsIsAProblem() async throws {
-        let show = try await MountedShow()
+    @Test func aMountWhoseProcessHangsOrHasDiedIsAProblemAndDetachedOnlyByForce() async throws {
+        let show = try await MountedShow(episodes: 1)
         let process = try await show.mountProcess()
         try await stop(process)
+        defer { kill(process, SIGKILL) }
+        let path = show.mount.mountPoint
         let hanging = try await examine(show.home)
-        kill(process, SIGCONT)
-        expect(
-            hanging, "mounts", "problem", "\(show.mount.mountPoint) does not answer", remedy: "podfs unmount --force")
-        kill(process, SIGKILL)
+        expect(hanging, "mounts", "problem", "\(path) does not answer", remedy: "podfs unmount --force")
+        let folder = try show.home.directory.makeDirectory("it's") + "/../mnt"
+        try await show.home.run("unmount", folder).failed(
+            says: "does not answer", "podfs unmount --force \(ShellQuoting.quoted(folder))")
+        #expect(show.mount.isMounted)
+        // A shell's completion of a folder's name appends a slash.
+        try await show.home.run("unmount", "--force", path + "/").succeeded()
+        #expect(!show.mount.isMounted)
+        try await show.remount()
+        kill(try await show.mountProcess(), SIGKILL)
         try await waitUntil(description: "the mount is dead") {
-            let lines = try await examine(show.home)
-            return lines.contains {
-                $0.check == "mounts" && $0.status == "problem" && $0.message.contains(show.mount.mountPoint)
+            try await examine(show.home).contains {
+                $0.check == "mounts" && $0.status == "problem" && $0.message.contains(path)
                     && $0.message.contains("has died") && $0.remedy?.contains("podfs unmount") == true
             }
         }
     }
 
-    @Test func aMountThatHangsIsDetachedOnlyByForce() async throws {
-        let show = try await MountedShow(episodes: 1)
-        let process = try await show.mountProcess()
-        try await stop(process)
-        defer { kill(process, SIGCONT) }
-        let folder = try show.home.directory.makeDirectory("it's") + "/../mnt"
-        let refused = try await show.home.run("unmount", folder)
-        #expect(refused.exitCode == 1)
-        #expect(
-            refused.error.contains("does not answer")
-                && refused.error.contains("podfs unmount --force \(ShellQuoting.quoted(folder))"), "\(refused.error)")
-        #expect(show.mount.isMounted)
-        // A shell's completion of a folder's name appends a slash.
-        let forced = try await show.home.run("unmount", "--force", show.mount.mountPoint + "/")
-        #expect(forced.exitCode == 0, "\(forced.error)")
-        #expect(!show.mount.isMounted)
-    }
-
     @Test func aHangingMountOfAnotherProgramDoesNotBlockTheChecks() async throws {
         // With another subtype, only the mount itself could say that podfs mounted it, and its answer may never come.
         let show = try await MountedShow(episodes: 1, isMounted: false)
-        let mounted = try await show.home.run("mount", "-o", "subtype=other", show.mount.mountPoint)
-        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        try await show.home.run("mount", "-o", "subtype=other", show.mount.mountPoint).succeeded()
         // It is not asked although it would answer.
         let lines = try await examine(show.home)
         #expect(!lines.contains { $0.message.contains(show.mount.mountPoint) })
@@ -253,8 +235,7 @@ import Testing
     @Test func damageOfLibraryBackupAndListIsDistinguished() async throws {
         let show = try await MountedShow(isMounted: false)
         let home = show.home
-        home.killDaemon(SIGTERM)
-        try await home.waitUntilDaemonHasEnded()
+        try await home.endDaemon(SIGTERM)
         expect(try await examine(home), "backup", "ok", "sound")
         let backup = home.dataDirectory + "/library.backup.sqlite"
         let sound = try Data(contentsOf: URL(fileURLWithPath: backup))
@@ -303,10 +284,8 @@ import Testing
         expect(try await examine(), "cache", "problem", "must stay free", remedy: "free space on the disk")
         let show = try await MountedShow(episodes: 1, isMounted: false)
         let home = show.home
-        let pinned = try await home.run("set", MountedShow.show, "pinned=all")
-        try #require(pinned.exitCode == 0, "\(pinned.error)")
-        let downloaded = try await home.run("download", "--wait", MountedShow.show)
-        try #require(downloaded.exitCode == 0, "\(downloaded.error)")
+        try await home.run("set", MountedShow.show, "pinned=all").succeeded()
+        try await home.run("download", "--wait", MountedShow.show).succeeded()
         try home.configure("[cache]\nlimit = \"10 kB\"\nkeep_free = 0\n")
         expect(
             try await examine(home), "cache", "problem", "more than cache.limit",
@@ -339,8 +318,7 @@ import Testing
         kill(pid, SIGCONT)
         expect(
             stopped, "daemon", "problem", "process \(pid) does not answer", remedy: "kill -9 \(pid)")
-        show.home.killDaemon()
-        try await show.home.waitUntilDaemonHasEnded()
+        try await show.home.endDaemon()
         expect(try await examine(show.home), "daemon", "ok", "not running")
         #expect(FileManager.default.fileExists(atPath: show.home.socket))
     }

@@ -33,8 +33,7 @@ struct EventsTests {
 
     @Test func eventsArePrintedAsTheyHappenAndFinalEventsAreStored() async throws {
         let watcher = try show.home.start("events", "--json", "--since", "0")
-        let downloaded = try await show.home.run("download", path, "--wait")
-        #expect(downloaded.exitCode == 0, "\(downloaded.error)")
+        try await show.home.run("download", path, "--wait").succeeded()
         #expect(try await show.attribute("state", of: show.path(1)) == nil)
         try await watcher.waitForOutput("\"completed\"")
         let seen = try lines(watcher.output)
@@ -51,8 +50,7 @@ struct EventsTests {
 
         // The watcher survives the death of the daemon, and misses no final event.
         show.home.killDaemon()
-        let second = try await show.home.run("download", "Example Show/2026-01-02 Episode 2.mp3", "--wait")
-        #expect(second.exitCode == 0, "\(second.error)")
+        try await show.home.run("download", "Example Show/2026-01-02 Episode 2.mp3", "--wait").succeeded()
         try await waitUntil(description: "the second completion is reported") {
             try lines(watcher.output).filter { $0.event == "completed" }.count == 2
         }
@@ -93,14 +91,11 @@ struct EventsTests {
 
     @Test func aFailedDownloadFailsTheCommandThatWaitsForIt() async throws {
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .status(404) }
-        let one = try await show.home.run("download", path, "--wait")
-        #expect(one.exitCode == 1)
+        let one = try await show.home.run("download", path, "--wait").failed()
         #expect(one.error == "podfs: \(path): the server answered 404\n")
         // An episode that is named twice counts once, so this is no partial failure.
-        let twice = try await show.home.run("download", path, path, "--wait")
-        #expect(twice.exitCode == 1)
-        let both = try await show.home.run("download", "Example Show", "--latest", "3", "--wait")
-        #expect(both.exitCode == 2)
+        try await show.home.run("download", path, path, "--wait").failed()
+        try await show.home.run("download", "Example Show", "--latest", "3", "--wait").failed(2)
         let kept = try await show.home.run("events", "--json", "--since", "0", "--once")
         let failed = try lines(kept.output).filter { $0.event == "failed" }
         #expect(!failed.isEmpty && failed.allSatisfy { $0.error?.contains("404") == true }, "\(kept.output)")

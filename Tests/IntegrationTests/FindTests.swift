@@ -11,7 +11,7 @@ import Testing
         feed.items[0].title = "It's \"two\""
         feed.items[0].description = "<p>Notes about <b>tides</b>.</p>"
         feed.items[0].raw = "<podcast:transcript url=\"\(server.url("/t.vtt"))\" type=\"text/vtt\"/>"
-        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        server.serve(feed: feed)
         server.serve(
             "/t.vtt",
             Resource(

@@ -30,15 +30,13 @@ struct ForeignPathTests {
             ])
         let folder = other.mount.mountPoint + "/Example Show"
         try await expectRefusals(of: folder, [["set", folder, "keep=1 episode", "--yes"], ["subscribe", folder]])
-        let own = try await show.home.run("set", show.path(2), "played=1")
-        #expect(own.exitCode == 0, "\(own.error)")
+        try await show.home.run("set", show.path(2), "played=1").succeeded()
     }
 
     @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
     func theMountOfAnotherUserIsRefused() async throws {
         let ordinary = try await OrdinaryHome()
-        let mounted = try await ordinary.run(ordinary.program, "mount", ordinary.mount.mountPoint)
-        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        try await ordinary.run(ordinary.program, "mount", ordinary.mount.mountPoint).succeeded()
         let path = ordinary.episode
         for command in [["set", path, "played=1"], ["evict", path], ["rename", path, "Other"]] {
             let result = try await ordinary.runAsRoot([ordinary.program] + command)
@@ -52,13 +50,11 @@ struct ForeignPathTests {
     @Test func aFileThatWasCopiedWithItsAttributesIsRefused() async throws {
         let path = try show.home.directory.write("copy.mp3", text: "")
         let id = try #require(try await show.attribute("id", of: show.path(1)))
-        let marked = try await ChildProcess.run("setfattr", ["-n", "user.podfs.id", "-v", id, path])
-        try #require(marked.exitCode == 0, "\(marked.error)")
+        try await ChildProcess.run("setfattr", ["-n", "user.podfs.id", "-v", id, path]).succeeded()
         try await expectRefusals(of: path, [["set", path, "played=1"], ["evict", path]])
         let link = show.home.directory.file("link.mp3")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: show.path(2))
-        let linked = try await show.home.run("set", link, "played=1")
-        #expect(linked.exitCode == 0, "\(linked.error)")
+        try await show.home.run("set", link, "played=1").succeeded()
         #expect(try await show.attribute("played", of: show.path(2)) == "1")
     }
 }

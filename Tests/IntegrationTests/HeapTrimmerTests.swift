@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -8,18 +7,6 @@ import Testing
 
 /// Tests that `HeapTrimmer` returns free memory to the system once no work was recorded for a pause.
 @Suite(.serialized) struct HeapTrimmerTests {
-    @Test func memoryIsReturnedOnceAfterTheLastWork() async throws {
-        let count = Mutex(0)
-        let trimmer = HeapTrimmer(pause: .milliseconds(50)) { count.withLock { $0 += 1 } }
-        for _ in 0..<100 { trimmer.recordWork() }
-        try await waitUntil(description: "memory is trimmed") { count.withLock { $0 } == 1 }
-        // An idle process has no timer: nothing happens during five pauses.
-        try await Task.sleep(for: .milliseconds(250))
-        #expect(count.withLock { $0 } == 1)
-        trimmer.recordWork()
-        try await waitUntil(description: "memory is trimmed again") { count.withLock { $0 } == 2 }
-    }
-
     /// Returns the private resident bytes of this process; proc_pid_statm(5).
     private static func residentOwn() throws -> Int {
         let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")

@@ -28,13 +28,11 @@ struct HookTests {
             try home.directory.writeProgram("bin/notify-send", text: program)
         }
         // The running daemon has a PATH without the replacement. `run` starts a daemon whose PATH has it.
-        show.home.killDaemon(SIGTERM)
-        try await show.home.waitUntilDaemonHasEnded()
+        try await show.home.endDaemon(SIGTERM)
         var environment = show.home.environment
         environment["PATH"] = show.home.directory.file("bin") + ":" + (environment["PATH"] ?? "")
         func run(_ arguments: String...) async throws {
-            let result = try await ChildProcess.run(PodfsHome.executable, arguments, environment: environment)
-            #expect(result.exitCode == 0, "\(result.error)")
+            try await ChildProcess.run(PodfsHome.executable, arguments, environment: environment).succeeded()
         }
         func said() -> String {
             (try? String(contentsOfFile: show.home.home + "/said", encoding: .utf8)) ?? ""
@@ -46,8 +44,7 @@ struct HookTests {
         try await waitUntil(description: "the download is announced: \(said())") { said() == ready }
 
         let server = show.server
-        let feed = FeedBuilder.show(MountedShow.show, episodes: 4, length: 300_000) { server.url("/\($0).mp3") }
-        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        server.serveShow(MountedShow.show, episodes: 4, length: 300_000)
         try await run("refresh")
         let new =
             "<-a>\n<podfs>\n<-->\n<New: Example Show>\n<Episode 4>\n2026-01-04 Episode 4.mp3 \(server.url("/4.mp3")) id\n"
@@ -73,8 +70,7 @@ struct HookTests {
         show.server.serve("/2.mp3", MountedShow.resource(2), [.hold(gate)])
         let reader = try ChildProcess("cat", [show.path(2)])
         try await gate.waitUntilReached()
-        let done = try await show.home.run("download", "Example Show/2026-01-01 Episode 1.mp3", "--wait")
-        #expect(done.exitCode == 0, "\(done.error)")
+        try await show.home.run("download", "Example Show/2026-01-01 Episode 1.mp3", "--wait").succeeded()
         let file = show.home.home + "/descriptors"
         try await waitUntil(description: "the hook has run") { FileManager.default.fileExists(atPath: file) }
         let said = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)

@@ -11,29 +11,26 @@ import Testing
     /// An installation and its mount.
     private struct Device {
         let name: String
-        let home: PodfsHome
-        let mount: MountGuard
+        let show: MountedShow
 
-        func path(_ number: Int) -> String {
-            "\(mount.mountPoint)/\(MountedShow.show)/2026-01-0\(number) Episode \(number).mp3"
-        }
+        var home: PodfsHome { show.home }
+
+        func path(_ number: Int) -> String { show.path(number) }
 
         func login(_ server: SyncServer) async throws {
-            let result = try await home.run(
+            try await home.run(
                 ["sync", "login", server.url, "--user", "anna", "--device", name, "--password-stdin"],
-                input: Array("s3cret pass\n".utf8))
-            try #require(result.exitCode == 0, "\(result.error)")
+                input: Array("s3cret pass\n".utf8)
+            ).succeeded()
         }
 
         func list(_ view: String) async throws -> [String] {
-            try await ChildProcess.run("ls", ["\(mount.mountPoint)/\(view)"]).output.split(separator: "\n")
+            try await ChildProcess.run("ls", ["\(show.mount.mountPoint)/\(view)"]).output.split(separator: "\n")
                 .map(String.init)
         }
 
         func value(_ name: String, of number: Int) async throws -> String? {
-            let result = try await ChildProcess.run(
-                "getfattr", ["--absolute-names", "--only-values", "-n", "user.podfs." + name, path(number)])
-            return result.exitCode == 0 ? result.output : nil
+            try await show.attribute(name, of: path(number))
         }
 
         /// Reports on episode 2 like a player, and returns the output of podfs: the position to which the player must
@@ -43,8 +40,8 @@ import Testing
             for report in reports {
                 let result = try await home.run(
                     "player", "report", "--player", "test", "--phase", report.phase, "--position",
-                    "\(report.position)", "--duration", "1500", "--", path(2))
-                #expect(result.exitCode == 0, "\(result.error)")
+                    "\(report.position)", "--duration", "1500", "--", path(2)
+                ).succeeded()
                 output += result.output
             }
             return output
@@ -57,17 +54,16 @@ import Testing
         // Three of the four episodes fit into the cache.
         let show = try await MountedShow(
             episodes: 4, configuration: Self.configuration + "[cache]\nlimit = \"1000 KiB\"\nkeep_free = \"1 MiB\"\n")
-        let here = Device(name: "here", home: show.home, mount: show.mount)
+        let here = Device(name: "here", show: show)
         let home = try PodfsHome()
         try home.configure(Self.configuration)
-        let there = Device(name: "there", home: home, mount: try home.makeMountPoint())
+        let there = Device(name: "there", show: try MountedShow(of: show, in: home))
         try await here.login(server)
         try await there.login(server)
         try await waitUntil(description: "the show is subscribed") {
             try await home.run("list").output.contains(MountedShow.show)
         }
-        let mounted = try await home.run("mount", there.mount.mountPoint)
-        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        try await there.show.remount()
         #expect(try await there.list("In Progress") == ["index.html", "playlist.m3u8"])
 
         // On the first device, the episode is paused at 754 s (12:34).

@@ -29,16 +29,14 @@ import Testing
             let server = server
             try home.configure("search.itunes.url = \"\(server.url("/search"))\"\n")
             for (path, title) in [("/owls", "Night Owls"), ("/trains", "Night Trains"), ("/tides", "Tide Tables")] {
-                let feed = FeedBuilder.show(title, episodes: 2, length: 300_000) { server.url("\(path)-\($0).mp3") }
-                server.serve(path, Resource(text: feed.text, contentType: "application/rss+xml"))
+                server.serveShow(title, at: path, episodes: 2, length: 300_000) { server.url("\(path)-\($0).mp3") }
             }
             let shows = [
                 CatalogueAnswers.Show("Harbour", url: server.url("/harbour"), episodes: 2),
                 CatalogueAnswers.Show("Hills", url: server.url("/hills"), episodes: 3),
             ]
             server.serve("/search", CatalogueAnswers.iTunes(shows))
-            let harbour = FeedBuilder.show("Harbour", episodes: 2, length: 1_000) { server.url("/harbour-\($0).mp3") }
-            server.serve("/harbour", Resource(text: harbour.text, contentType: "application/rss+xml"))
+            server.serveShow("Harbour", at: "/harbour", episodes: 2, length: 1_000) { server.url("/harbour-\($0).mp3") }
             server.serve("/lookup", CatalogueAnswers.iTunes(Array(shows.prefix(1))))
             let bodies: [(String, [UInt8])] = [
                 ("/song.mp3", Array("ID3\u{4}".utf8) + [UInt8](repeating: 0, count: 600)),
@@ -51,14 +49,21 @@ import Testing
                 server.serve(path, Resource(body: .bytes(body), contentType: "application/octet-stream"))
             }
             server.serve("/gone") { _ in .status(410) }
-            let added = try await home.run(["subscribe"] + ["/owls", "/trains", "/tides"].map { server.url($0) })
-            try #require(added.exitCode == 0, "\(added.error)")
+            server.serve("/page", Resource(text: "<html><title>Hi</title></html>", contentType: "text/html"))
+            let silent = FeedBuilder(title: "Silent", items: [.init(title: "1"), .init(title: "2")]).text
+            for (path, text) in [("/empty", ""), ("/nothing", FeedBuilder(title: "None").text), ("/silent", silent)] {
+                server.serve(path, Resource(text: text, contentType: "text/xml"))
+            }
+            try await home.run(["subscribe"] + ["/owls", "/trains", "/tides"].map { server.url($0) }).succeeded()
         }
     }
 
     @Test func everyMistakeIsReportedWithAHint() async throws {
         let test = try await Home()
         let file = try test.home.directory.write("cover.png", text: "no picture")
+        let empty = try test.home.directory.makeDirectory("empty")
+        let full = try test.home.directory.makeDirectory("full")
+        try test.home.directory.write("full/x", text: "x")
         func url(_ path: String) -> String { test.server.url(path) }
         let mistakes = [
             // Command names and options.
@@ -67,6 +72,7 @@ import Testing
             Mistake(["add", url("/owls")], 64, "did you mean 'podfs subscribe'?"),
             Mistake(["umount", "/"], 64, "did you mean 'podfs unmount'?"),
             Mistake(["frobnicate"], 64, "there is no command 'podfs frobnicate'; see: podfs --help"),
+            Mistake(["downlaod", empty], 64, "did you mean 'podfs download'?"),
             Mistake(["sync", "logn"], 64, "did you mean 'podfs sync login'?"),
             Mistake(["list", "--jsn"], 64, "unknown option '--jsn'; did you mean '--json'?", "usage: podfs list"),
             Mistake(["subscribe"], 64, "missing expected argument", "see: podfs subscribe --help"),
@@ -76,6 +82,9 @@ import Testing
             Mistake(["events", "--once"], 64, "--since"),
             // Addresses.
             Mistake(["subscribe", url("/owls")], 1, "already subscribed as 'Night Owls'"),
+            Mistake(["subscribe", "ftp://example.com/feed"], 64, "give the http:// or https:// address"),
+            Mistake(["subscribe", "file:///etc/passwd"], 64, "give the http:// or https:// address"),
+            Mistake(["subscribe", "nonsense"], 64, "give the http:// or https:// address"),
             Mistake(["subscribe", "history of rome"], 64, "to find a show by its name: podfs search history of rome"),
             Mistake(["subscribe", file], 64, "is a file: podfs import reads lists of shows"),
             Mistake(["subscribe", "no-such-host.invalid/feed.xml"], 1, "https://no-such-host.invalid/feed.xml"),
@@ -87,8 +96,17 @@ import Testing
             Mistake(["subscribe", url("/cover.png")], 1, "this is a PNG image, not a feed"),
             Mistake(["subscribe", url("/noise")], 1, "this is binary data, not a feed"),
             Mistake(["subscribe", url("/noise.xml")], 1, "this is binary data, not a feed"),
+            Mistake(["subscribe", url("/page")], 1, "this is a web page"),
+            Mistake(["subscribe", url("/empty")], 1, "the document is empty"),
+            Mistake(["subscribe", url("/nothing")], 1, "the feed has no episodes"),
+            Mistake(["subscribe", url("/silent")], 1, "none of the feed's 2 items has an audio or video file"),
+            Mistake(["subscribe", url("/absent")], 1, "404"),
             Mistake(["subscribe", url("/gone")], 1, "answered 410: the feed has ended"),
             Mistake(["inspect", url("/song.mp3")], 1, "this is an MP3 file, not a feed"),
+            Mistake(["search"], 64, "missing expected argument"),
+            Mistake(["search", "  "], 64),
+            Mistake(["search", String(repeating: "x", count: 201)], 64),
+            Mistake(["search", "h", "--json", "--subscribe", "1"], 64),
             Mistake(["search", "h", "--subscribe", "99"], 64, "no result 99: the search for 'h' found 2 shows"),
             Mistake(["search", "h", "--subscribe", "0"], 64, "--subscribe needs the number of a result, 1 or more"),
             // Names and paths.
@@ -105,6 +123,13 @@ import Testing
             Mistake(["rename", "Tide Tables", "a/b"], 64, "'a/b' cannot be a name: it contains a slash"),
             Mistake(["rename", "Tide Tables", "Night Owls"], 64, "the name 'Night Owls' is taken"),
             Mistake(["import", file], 1, "this is not OPML"),
+            // Mount points and mount options.
+            Mistake(["mount", empty + "/missing"], 1, "does not exist; create it first: mkdir -p"),
+            Mistake(["mount", file], 1, "is not a folder"),
+            Mistake(["mount", full], 1, "is not empty (it has 'x')"),
+            Mistake(["mount", "-o", "frobnicate", empty], 64, "the mount option frobnicate is unknown"),
+            Mistake(["mount", "-o", "setuid=no such user", empty], 1, "there is no user 'no such user'"),
+            Mistake(["unmount", empty], 1, "is not mounted"),
             // Values.
             Mistake(["set", "Tide Tables", "kep=all"], 64, "did you mean 'keep'?"),
             Mistake(["set", "Tide Tables", "auto_download=many"], 64, "a whole number from 0"),
@@ -143,7 +168,9 @@ import Testing
     @Test func everyCommandSaysWhatItDid() async throws {
         let test = try await Home()
         let (home, server) = (test.home, test.server)
-        server.serve("/tides-1.mp3", Resource(TestContent(seed: 1, size: 300_000)))
+        for number in 1...2 {
+            server.serve("/tides-\(number).mp3", Resource(TestContent(seed: UInt64(number), size: 300_000)))
+        }
         let list = home.directory.file("list.opml")
         let steps: [(arguments: [String], output: String)] = [
             (["refresh", "tide"], "Tide Tables: nothing new\n"),
@@ -156,16 +183,18 @@ import Testing
             (["set", Self.episode], "played=true\nposition=1:02:30\npinned=false\n"),
             (["list", "tide", "--unplayed"], "2026-01-02 Episode 2.mp3  ~293.0 KiB  remote\n"),
             (["list", "--downloaded"], ""),
-            (["download", Self.episode, "--wait"], "1 episode downloaded\n"),
+            // An episode or a show that is named twice counts once.
+            (["download", Self.episode, Self.episode, "--wait"], "1 episode downloaded\n"),
             (["download", Self.episode], "the episode is downloaded already\n"),
             (["list", "--downloaded"], "\(Self.episode)  293.0 KiB  cached  played\n"),
             (["set", Self.episode, "pinned=true"], "2026-01-01 Episode 1.mp3: pinned=true\n"),
             (["set", Self.episode], "played=true\nposition=1:02:30\npinned=true\n"),
             (["set", "Tide Tables", "pinned=none"], "2 episodes are now not pinned\n"),
-            (["evict", "Tide Tables"], "freed 293.0 KiB of 1 episode\n"),
+            (["evict", Self.episode, Self.episode], "freed 293.0 KiB of 1 episode\n"),
             (["evict", "Tide Tables"], "nothing was cached\n"),
             (["suspend", "Tide Tables"], "nothing to suspend\n"),
             (["cancel", Self.episode], "nothing to cancel\n"),
+            (["download", "tide tables", "Tide Tables", "--latest", "1", "--wait"], "1 episode downloaded\n"),
             (["export", list], "3 shows exported to \(list)\n"),
             (["import", list], "nothing to import: all 3 shows are subscribed already\n"),
             (["rename", "night owls", "Owls"], "'Night Owls' is now 'Owls'\n"),
@@ -191,7 +220,7 @@ import Testing
         #expect(lookups.count == 1 && lookups.first?.request.query == "id=123&entity=podcast", "\(lookups)")
         // A refresh reports new episodes, and the feeds that it could not fetch.
         let feed = FeedBuilder.show("Tide Tables", episodes: 4, length: 300_000) { server.url("/tides-\($0).mp3") }
-        server.serve("/tides", Resource(text: feed.text, contentType: "application/rss+xml"))
+        server.serve("/tides", feed: feed)
         server.serve("/owls") { _ in .status(410) }
         let refreshed = try await home.run("refresh")
         #expect(refreshed.exitCode == 2)

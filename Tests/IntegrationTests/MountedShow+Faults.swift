@@ -22,10 +22,16 @@ extension MountedShow {
         }
     }
 
+    /// Evicts an episode as soon as no program has it open. close(2) does not wait until podfs has handled it.
+    func waitUntilEvicted(_ path: String) async throws {
+        try await waitUntil(deadline: .seconds(60), description: "the episode can be evicted") {
+            try await home.run("evict", path).exitCode == 0
+        }
+    }
+
     /// Opens and closes a file, so that the server's response confirms its size.
     func confirmSize(of path: String) async throws {
-        let opened = try await ChildProcess.run("sh", ["-c", ": < \"$0\"", path])
-        #expect(opened.exitCode == 0, "\(opened.error)")
+        try await ChildProcess.run("sh", ["-c", ": < \"$0\"", path]).succeeded()
         #expect(try await attribute("size_source", of: path) == "server")
     }
 
@@ -44,8 +50,7 @@ extension MountedShow {
         async throws
     {
         let path = path(number)
-        let result = try await read(path)
-        #expect(result.exitCode == 0, "\(result.error)", sourceLocation: sourceLocation)
+        let result = try await read(path).succeeded(sourceLocation)
         #expect(result.standardOutput.count == content.size, sourceLocation: sourceLocation)
         #expect(content.matches(result.standardOutput), sourceLocation: sourceLocation)
         try await waitForState("cached", of: path)
@@ -57,11 +62,4 @@ extension MountedShow {
 
     /// Returns the offset at which each request for an episode starts, `nil` for a request without a range.
     func starts(_ number: Int) -> [Int?] { requests(number).map { $0.range?.firstByte } }
-}
-
-extension ChildProcess.Result {
-    /// Whether the program has failed and its error message contains the text of this errno.
-    func says(_ code: Int32) -> Bool {
-        exitCode != 0 && error.contains(String(cString: strerror(code)))
-    }
 }

@@ -34,13 +34,16 @@ struct MountedShow {
         try await prepare(home)
         mount = try home.makeMountPoint()
         for number in 1...episodes { server.serve("/\(number).mp3", Self.resource(number, size: size)) }
-        let server = server
-        let feed = FeedBuilder.show(Self.show, episodes: episodes, length: length) { server.url("/\($0).mp3") }
-        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        server.serveShow(Self.show, episodes: episodes, length: length)
         let subscribed = try await home.run("subscribe", server.url("/feed.xml"))
         let count = episodes == 1 ? "1 episode" : "\(episodes) episodes"
         #expect(subscribed.output == "Example Show: \(count)\n", "\(subscribed.error)")
         if isMounted { try await remount() }
+    }
+
+    /// The same show in another home, not yet subscribed or mounted.
+    init(of show: MountedShow, in home: PodfsHome) throws {
+        (server, self.home, mount) = (show.server, home, try home.makeMountPoint())
     }
 
     static func content(_ number: Int, size: Int = 300_000) -> TestContent {
@@ -52,8 +55,7 @@ struct MountedShow {
     }
 
     func remount() async throws {
-        let mounted = try await home.run("mount", mount.mountPoint)
-        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        try await home.run("mount", mount.mountPoint).succeeded()
     }
 
     /// Returns the path of episode n, at most 31: its name begins with day n of January 2026.
@@ -83,4 +85,18 @@ struct MountedShow {
     }
 
     func requests(_ number: Int) -> [LoggedRequest] { server.requests(for: "/\(number).mp3") }
+}
+
+extension HTTPTestServer {
+    func serve(_ path: String = "/feed.xml", feed: FeedBuilder) {
+        serve(path, Resource(text: feed.text, contentType: "application/rss+xml"))
+    }
+
+    /// Serves the feed of a show. Its episode n is at `/n.mp3`, unless `media` returns another URL.
+    func serveShow(
+        _ title: String, at path: String = "/feed.xml", episodes: Int, length: Int? = nil,
+        media: ((Int) -> String)? = nil
+    ) {
+        serve(path, feed: .show(title, episodes: episodes, length: length) { media?($0) ?? url("/\($0).mp3") })
+    }
 }

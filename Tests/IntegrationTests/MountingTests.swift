@@ -19,14 +19,14 @@ import Testing
     @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
     func anOrdinaryUserMountsThroughTheHelper() async throws {
         let ordinary = try await OrdinaryHome()
-        let mounted = try await ordinary.run(ordinary.program, "mount", ordinary.mount.mountPoint)
-        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        try await ordinary.run(ordinary.program, "mount", ordinary.mount.mountPoint).succeeded()
         let entry = try #require(try Self.entry(ordinary.mount, in: ordinary.namespace))
         #expect(entry[3].contains("user_id=\(OrdinaryHome.user)"))
         try await Self.expectItServes(ordinary)
-        let unmounted = try await ordinary.run(ordinary.program, "unmount", ordinary.mount.mountPoint)
-        #expect(unmounted.exitCode == 0, "\(unmounted.error)")
+        try await ordinary.run(ordinary.program, "unmount", ordinary.mount.mountPoint).succeeded()
         #expect(!ordinary.mount.isMounted)
+        let other = try await ordinary.run(ordinary.program, "mount", "-o", "setuid=root", ordinary.mount.mountPoint)
+        #expect(other.exitCode == 77 && other.error.contains("only root may mount for another user"), "\(other.error)")
     }
 
     /// Without the option `allow_other`, root has no access to a user's mount.
@@ -34,22 +34,17 @@ import Testing
     func rootDetachesAUsersBusyMountOnlyByForce() async throws {
         let ordinary = try await OrdinaryHome()
         let folder = ordinary.mount.mountPoint
-        let mounted = try await ordinary.run(ordinary.program, "mount", folder)
-        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        try await ordinary.run(ordinary.program, "mount", folder).succeeded()
         let command = ordinary.namespace.entering(
             OrdinaryHome.asUser + ["sh", "-c", "cd \"$0\" && echo in && exec sleep 600", folder])
         let holder = try ChildProcess(command[0], Array(command.dropFirst()), environment: ordinary.home.environment)
         try await holder.waitForOutput("in")
-        let refused = try await ordinary.runAsRoot([ordinary.program, "unmount", folder])
-        #expect(refused.exitCode == 1)
-        #expect(refused.error.contains("is in use by sleep ("), "\(refused.error)")
+        try await ordinary.runAsRoot([ordinary.program, "unmount", folder]).failed(says: "is in use by sleep (")
         #expect(ordinary.mount.isMounted)
-        let other = try await ordinary.runAsRoot(
-            ["setpriv", "--reuid=1", "--regid=1", "--clear-groups", "--", ordinary.program, "unmount", folder])
-        #expect(other.exitCode == 1)
-        #expect(other.error.contains("is a mount of user \(OrdinaryHome.user), not yours"), "\(other.error)")
-        let forced = try await ordinary.runAsRoot([ordinary.program, "unmount", "--force", folder])
-        #expect(forced.exitCode == 0, "\(forced.error)")
+        try await ordinary.runAsRoot(
+            ["setpriv", "--reuid=1", "--regid=1", "--clear-groups", "--", ordinary.program, "unmount", folder]).failed(
+                says: "is a mount of user \(OrdinaryHome.user), not yours")
+        try await ordinary.runAsRoot([ordinary.program, "unmount", "--force", folder]).succeeded()
         #expect(!ordinary.mount.isMounted)
         holder.kill()
     }
@@ -57,14 +52,11 @@ import Testing
     @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
     func aUserWithoutAccessToTheDeviceGetsARemedy() async throws {
         let ordinary = try await OrdinaryHome()
-        let closed = try await ordinary.runAsRoot(["chmod", "600", "/dev/fuse"])
-        try #require(closed.exitCode == 0, "\(closed.error)")
-        let refused = try await ordinary.run(ordinary.program, "mount", ordinary.mount.mountPoint)
-        #expect(refused.exitCode == 1)
+        try await ordinary.runAsRoot(["chmod", "600", "/dev/fuse"]).succeeded()
+        let refused = try await ordinary.run(ordinary.program, "mount", ordinary.mount.mountPoint).failed()
         #expect(refused.error.split(separator: "\n").count == 1, "\(refused.error)")
         #expect(refused.error.contains("as root: chmod 666 /dev/fuse"), "\(refused.error)")
-        let doctor = try await ordinary.run(ordinary.program, "doctor")
-        #expect(doctor.exitCode == 1)
+        let doctor = try await ordinary.run(ordinary.program, "doctor").failed()
         #expect(
             doctor.output.contains("/dev/fuse: you have no permission to open it, so you cannot mount"),
             "\(doctor.output)")
@@ -77,15 +69,11 @@ import Testing
         let process = try await ordinary.mountProcess()
         #expect(try ordinary.user(of: process) == "\(OrdinaryHome.user)")
         #expect(try ordinary.user(of: try #require(ordinary.home.daemonProcessIdentifier)) == "\(OrdinaryHome.user)")
-        let read = try await ordinary.run("cat", ordinary.episode)
-        #expect(read.exitCode == 0, "\(read.error)")
-        #expect(read.standardOutput.count == 300_000)
-        #expect(MountedShow.content(1).matches(read.standardOutput))
+        let read = try await ordinary.run("cat", ordinary.episode).succeeded()
+        #expect(MountedShow.content(1).equals(read.standardOutput))
         // The files belong to the user, and only the user has access.
-        let owner = try await ordinary.run("stat", "-c", "%u", ordinary.episode)
-        #expect(owner.output == "\(OrdinaryHome.user)\n")
-        let marked = try await ordinary.run("setfattr", "-n", "user.podfs.played", "-v", "1", ordinary.episode)
-        #expect(marked.exitCode == 0, "\(marked.error)")
+        try await ordinary.run("stat", "-c", "%u", ordinary.episode).printed("\(OrdinaryHome.user)\n")
+        try await ordinary.run("setfattr", "-n", "user.podfs.played", "-v", "1", ordinary.episode).succeeded()
         #expect(try await ordinary.runAsRoot(["ls", ordinary.mount.mountPoint]).says(EACCES))
     }
 
@@ -111,10 +99,10 @@ import Testing
 
     @Test func optionsReachTheKernel() async throws {
         let show = try await MountedShow(isMounted: false)
-        let mounted = try await show.home.run(
+        try await show.home.run(
             "mount", "-o", "noexec,noatime,max_read=65536,x-gvfs-hide", "-o", "fsname=my\\,shows,subtype=shows",
-            show.mount.mountPoint)
-        try #require(mounted.exitCode == 0, "\(mounted.error)")
+            show.mount.mountPoint
+        ).succeeded()
         let entry = try #require(try Self.entry(show.mount))
         #expect(entry[0] == "my,shows")
         #expect(entry[2] == "fuse.shows")
@@ -127,51 +115,19 @@ import Testing
         #expect(missing.error.contains("does not exist"), "\(missing.error)")
         let twice = try await show.home.run("mount", show.mount.mountPoint)
         #expect(twice.error.contains("is mounted already"), "\(twice.error)")
-        let unmounted = try await show.home.run("unmount", show.mount.mountPoint)
-        #expect(unmounted.exitCode == 0, "\(unmounted.error)")
-    }
-
-    @Test(
-        arguments: [
-            ("ro", "the mount option ro is not supported"),
-            ("nosuid,default_permissions", "the mount option default_permissions is not supported"),
-            ("frobnicate", "the mount option frobnicate is unknown"),
-        ])
-    func anUnsupportedOptionIsReported(options: String, says: String) async throws {
-        let home = try PodfsHome()
-        let mount = try home.makeMountPoint()
-        let result = try await home.run("mount", "-o", options, mount.mountPoint)
-        #expect(result.exitCode == 64)
-        #expect(result.error.contains(says), "\(result.error)")
-        #expect(!mount.isMounted)
+        try await show.home.run("unmount", show.mount.mountPoint).succeeded()
     }
 
     @Test func filesBelongToTheUserAndGroupInTheOptions() async throws {
         let show = try await MountedShow(isMounted: false)
-        let mounted = try await show.home.run("mount", "-o", "uid=nobody,gid=12345", show.mount.mountPoint)
-        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        try await show.home.run("mount", "-o", "uid=nobody,gid=12345", show.mount.mountPoint).succeeded()
         for path in [show.mount.mountPoint, show.path(1), "\(show.mount.mountPoint)/.status"] {
             let owner = try await ChildProcess.run("stat", ["-c", "%u %g", path])
             #expect(owner.output == "65534 12345\n", "\(path) \(owner.error)")
         }
         // The mounting user may set control attributes although the files belong to another user.
-        let control = try await ChildProcess.run(
-            "setfattr", ["-n", "user.podfs.played", "-v", "1", show.path(1)])
-        #expect(control.exitCode == 0, "\(control.error)")
-        let unknown = try await show.home.run("mount", "-o", "uid=no such user", show.mount.mountPoint)
-        #expect(unknown.exitCode == 1)
-    }
-
-    @Test func onlyRootMountsForAnotherUser() async throws {
-        let home = try PodfsHome()
-        let mount = try home.makeMountPoint()
-        let unknown = try await home.run("mount", "-o", "setuid=no such user", mount.mountPoint)
-        #expect(unknown.exitCode == 1)
-        #expect(unknown.error.contains("there is no user 'no such user'"), "\(unknown.error)")
-        guard getuid() != 0 else { return }
-        let refused = try await home.run("mount", "-o", "setuid=root", mount.mountPoint)
-        #expect(refused.exitCode == 77)
-        #expect(refused.error.contains("only root may mount for another user"), "\(refused.error)")
+        try await ChildProcess.run("setfattr", ["-n", "user.podfs.played", "-v", "1", show.path(1)]).succeeded()
+        try await show.home.run("mount", "-o", "uid=no such user", show.mount.mountPoint).failed()
     }
 
     // MARK: mount(8) and fstab
@@ -201,8 +157,7 @@ import Testing
         let script = """
             mount -T "$2" "$1" && grep " $1 " /proc/self/mounts && stat -c %u "$3" && mount -T "$2" -a && cat "$3" && umount "$1"
             """
-        let result = try await Self.runInstalled(show, script, table, show.path(1))
-        #expect(result.exitCode == 0, "\(result.error)")
+        let result = try await Self.runInstalled(show, script, table, show.path(1)).succeeded()
         let lines = result.standardOutput.split(separator: 10, maxSplits: 2, omittingEmptySubsequences: false)
         try #require(lines.count == 3)
         let entry = String(decoding: lines[0], as: UTF8.self)
@@ -229,54 +184,18 @@ import Testing
         let result = try await ChildProcess.run(
             "unshare",
             ["--mount", "sh", "-c", script, ordinary.program, point, table, ordinary.episode],
-            environment: ordinary.home.environment)
-        #expect(result.exitCode == 0, "\(result.error)")
-        #expect(result.standardOutput.count == 300_000)
-        #expect(MountedShow.content(1).matches(result.standardOutput))
+            environment: ordinary.home.environment
+        ).succeeded()
+        #expect(MountedShow.content(1).equals(result.standardOutput))
     }
 
     @Test(.enabled(if: getuid() == 0, "mount(8) mounts for root"))
     func theMountSourceMayNameTheProgram() async throws {
         let show = try await MountedShow(isMounted: false)
         let result = try await Self.runInstalled(
-            show, "mount -t fuse podfs#shows \"$1\" && grep \" $1 \" /proc/self/mounts && umount \"$1\"")
-        #expect(result.exitCode == 0, "\(result.error)")
+            show, "mount -t fuse podfs#shows \"$1\" && grep \" $1 \" /proc/self/mounts && umount \"$1\""
+        ).succeeded()
         #expect(result.output.hasPrefix("shows \(show.mount.mountPoint) fuse.podfs rw,"), "\(result.output)")
-    }
-
-    @Test(.enabled(if: getuid() == 0, "mount(8) mounts for root"))
-    func mountReportsTheProgramsError() async throws {
-        let show = try await MountedShow(isMounted: false)
-        let result = try await Self.runInstalled(show, "mount -t fuse.podfs podfs \"$1\" -o frobnicate")
-        #expect(result.exitCode == 32)
-        #expect(result.error.contains("the mount option frobnicate is unknown"), "\(result.error)")
-    }
-
-    @Test(.enabled(if: OrdinaryHome.isPossible, OrdinaryHome.requirement))
-    func rootMountsForAUser() async throws {
-        let ordinary = try await OrdinaryHome()
-        let home = ordinary.home
-        // A copy of the user database in which `home.home` is the home folder of `nobody`.
-        let users = home.directory.file("passwd")
-        let script =
-            Self.installed + """
-
-                sed "s|^nobody:.*|nobody:x:65534:65534::$5:/bin/sh|" /etc/passwd > "$2" && mount --bind "$2" /etc/passwd || exit 8
-                \(MountNamespace.openDevice("true")) || exit 6
-                mount -t fuse.podfs podfs "$1" -o "$3" || exit 7
-                setpriv --reuid=65534 --regid=65534 --clear-groups cat "$4" && umount "$1"
-                """
-        var environment = home.environment
-        environment["HOME"] = "/root"
-        let result = try await ChildProcess.run(
-            "unshare",
-            [
-                "--mount", "sh", "-c", script, ordinary.program, ordinary.mount.mountPoint, users, "setuid=nobody",
-                ordinary.episode, home.home,
-            ], environment: environment)
-        #expect(result.exitCode == 0, "\(result.error)")
-        #expect(result.standardOutput.count == 300_000)
-        #expect(MountedShow.content(1).matches(result.standardOutput))
     }
 
     /// Runs the program under the name of a mount(8) helper, through a link like the one that a package installs.
@@ -291,23 +210,16 @@ import Testing
         func helper(_ arguments: String...) async throws -> ChildProcess.Result {
             try await ordinary.runAsRoot([folder.file(name), "the shows", ordinary.mount.mountPoint] + arguments)
         }
-        let fake = try await helper("-f", "-n", "-v", "-o", "rw,noauto")
-        #expect(fake.exitCode == 0, "\(fake.error)")
+        try await helper("-f", "-n", "-v", "-o", "rw,noauto").succeeded()
         #expect(!ordinary.mount.isMounted)
-        let refused = try await helper("-o", "frobnicate")
-        #expect(refused.exitCode == 32)
-        let readOnly = try await helper("-r")
-        #expect(readOnly.exitCode == 32)
-        #expect(readOnly.error.contains("the mount option ro is not supported"), "\(readOnly.error)")
-        let mounted = try await helper("-sn", "-o", "rw,setuid=nobody,frobnicate", "-t", "fuse.podfs")
-        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        try await helper("-o", "frobnicate").failed(32)
+        try await helper("-r").failed(32, says: "the mount option ro is not supported")
+        try await helper("-sn", "-o", "rw,setuid=nobody,frobnicate", "-t", "fuse.podfs").succeeded()
         #expect(try Self.entry(ordinary.mount, in: ordinary.namespace)?[0] == "the\\040shows")
         try await Self.expectItServes(ordinary)
         // The mount starts the next daemon, which inherits its environment. HOME proves nothing: the test has set it.
-        ordinary.home.killDaemon(SIGTERM)
-        try await ordinary.home.waitUntilDaemonHasEnded()
-        let marked = try await ordinary.run("setfattr", "-n", "user.podfs.played", "-v", "0", ordinary.episode)
-        #expect(marked.exitCode == 0, "\(marked.error)")
+        try await ordinary.home.endDaemon(SIGTERM)
+        try await ordinary.run("setfattr", "-n", "user.podfs.played", "-v", "0", ordinary.episode).succeeded()
         let daemon = try #require(ordinary.home.daemonProcessIdentifier)
         let variables = try String(contentsOfFile: "/proc/\(daemon)/environ", encoding: .utf8).split(separator: "\0")
         #expect(variables.contains("USER=nobody") && variables.contains("LOGNAME=nobody"), "\(variables)")
@@ -322,35 +234,25 @@ import Testing
         let folder = try TemporaryDirectory()
         try FileManager.default.createSymbolicLink(
             atPath: folder.file("mount.podfs"), withDestinationPath: ordinary.program)
-        let result = try await ChildProcess.run(
+        try await ChildProcess.run(
             folder.file("mount.podfs"), ["podfs", ordinary.mount.mountPoint, "-o", "setuid=nobody"],
-            environment: environment)
-        #expect(result.exitCode == 32)
-        #expect(result.error.contains("/nonexistent/.local/share/podfs"), "\(result.error)")
+            environment: environment
+        ).failed(32, says: "/nonexistent/.local/share/podfs")
         #expect(!ordinary.mount.isMounted)
-    }
-
-    @Test func aMistypedCommandDoesNotMount() async throws {
-        let home = try PodfsHome()
-        let mount = try home.makeMountPoint()
-        let result = try await home.run("downlaod", mount.mountPoint)
-        #expect(result.exitCode == 64)
-        #expect(!mount.isMounted)
     }
 
     @Test func unmountingFromWithinReportsTheShellButNotPodfs() async throws {
         let show = try await MountedShow(episodes: 1)
         let shell = try await ChildProcess.run(
             "sh", ["-c", "cd \"$1\" && \"$0\" unmount \"$1\"; exit $?", PodfsHome.executable, show.mount.mountPoint],
-            environment: show.home.environment)
-        #expect(shell.exitCode == 1)
-        #expect(shell.error.contains("is in use by sh ("), "\(shell.error)")
+            environment: show.home.environment
+        ).failed(says: "is in use by sh (")
         #expect(!shell.error.contains("podfs ("), "\(shell.error)")
         // `exec` replaces the shell by podfs. The current folder of podfs itself is now in the mount, which does not
         // prevent the unmount.
-        let alone = try await ChildProcess.run(
+        try await ChildProcess.run(
             "sh", ["-c", "cd \"$1\" && exec \"$0\" unmount \"$1\"", PodfsHome.executable, show.mount.mountPoint],
-            environment: show.home.environment)
-        #expect(alone.exitCode == 0, "\(alone.error)")
+            environment: show.home.environment
+        ).succeeded()
     }
 }

@@ -27,8 +27,7 @@ final class Nginx: Sendable {
                 events { worker_connections 256; }
                 http {
                     include /etc/nginx/mime.types;
-                    log_format bytes '$uri $status $body_bytes_sent';
-                    access_log \(folder.path)/access.log bytes;
+                    access_log off;
                     client_body_temp_path \(folder.path)/body;
                     server {
                         listen 127.0.0.1:\(port) \(tls == nil ? "" : "ssl");
@@ -55,9 +54,4 @@ final class Nginx: Sendable {
     }
 
     deinit { child.kill(SIGTERM) }
-
-    var log: [String] {
-        let text = (try? String(contentsOfFile: folder.file("access.log"), encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").map(String.init)
-    }
 }

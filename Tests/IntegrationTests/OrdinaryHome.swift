@@ -28,20 +28,19 @@ struct OrdinaryHome {
         folder = try TemporaryDirectory()
         program = folder.file("podfs")
         // The build folder may be accessible to root only.
-        let prepared = try await ChildProcess.run(
+        try await ChildProcess.run(
             "sh",
             [
                 "-c", "cp --reflink=auto \"$0\" \"$1/podfs\" && chmod 755 \"$1\" && chown -R \"$2:$2\" \"$3\"",
                 PodfsHome.executable, folder.path, "\(Self.user)", home.directory.path,
-            ])
-        try #require(prepared.exitCode == 0, "\(prepared.error)")
+            ]
+        ).succeeded()
         try server.start()
         server.serve("/1.mp3", MountedShow.resource(1))
         let server = server
         let feed = FeedBuilder.show(MountedShow.show, episodes: 1, length: 300_000) { server.url("/\($0).mp3") }
-        server.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
-        let subscribed = try await run(program, "subscribe", server.url("/feed.xml"))
-        try #require(subscribed.exitCode == 0, "\(subscribed.error)")
+        server.serve(feed: feed)
+        try await run(program, "subscribe", server.url("/feed.xml")).succeeded()
     }
 
     /// The words to put before a command, so that it runs as `nobody`.

@@ -13,8 +13,7 @@ import Testing
         try web.start()
         let names = ["one", "two"]
         for name in names {
-            let feed = FeedBuilder.show(name, episodes: 4) { "https://m.example/\(name)-\($0).mp3" }
-            web.serve("/\(name).xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+            web.serveShow(name, at: "/\(name).xml", episodes: 4) { "https://m.example/\(name)-\($0).mp3" }
         }
         let content = TestContent(seed: 12, size: 700_000)
         let file = try home.directory.write("talk.mp4", content.bytes)
@@ -32,14 +31,12 @@ import Testing
             #expect(try await home.run("set", episode, "position=\(part * 10)").exitCode == 0)
             let failed = try await home.run("sync")
             #expect(failed.exitCode == 1 && failed.error.split(separator: "\n").count == 1, "\(failed.error)")
-            home.killDaemon()
-            try await home.waitUntilDaemonHasEnded()
+            try await home.endDaemon()
             try clock.move(bySeconds: Int64(part) * 6 * 3_600)
         }
         #expect(try await home.run("sync", "status").output.contains("5 changes are not sent"))
         #expect(try await home.run("status").output.contains("Talk"))
-        home.killDaemon()
-        try await home.waitUntilDaemonHasEnded()
+        try await home.endDaemon()
 
         // After the retry delay both servers are started again. The following commands only query the status, so the
         // daemon must retry by itself.

@@ -16,8 +16,7 @@ struct PlayerScriptTests {
 
     @Test func theInstalledScriptIsReplaced() async throws {
         for _ in 0..<2 {
-            let result = try await home.run("player", "mpv", "--install")
-            #expect(result.exitCode == 0 && result.output == "installed \(script)\n", "\(result.error)")
+            try await home.run("player", "mpv", "--install").printed("installed \(script)\n")
         }
         // Without a podfs in PATH, the installed script starts the program that installed it.
         let printed = try await home.run("player", "mpv").output
@@ -31,8 +30,7 @@ struct PlayerScriptTests {
     func anotherScriptOfThatNameIsNotReplaced(own: [UInt8]) async throws {
         try home.directory.makeDirectory("config/mpv/scripts")
         try home.directory.write("config/mpv/scripts/podfs.lua", own)
-        let result = try await home.run("player", "mpv", "--install")
-        #expect(result.exitCode == 1 && result.error.contains("move it away first"), "\(result.error)")
+        try await home.run("player", "mpv", "--install").failed(says: "move it away first")
         #expect(content == own)
     }
 }

@@ -4,16 +4,11 @@ import Testing
 
 /// Programs that only probe files: podfs fetches what they read, and starts no download.
 @Suite(.timeLimit(.minutes(5))) struct ProbeTests {
-    /// Copies an installed program under another name, and returns the path of the copy.
-    private static func impostor(_ name: String, of program: String, in home: PodfsHome) throws -> String {
-        try home.directory.copyProgram(program, as: "bin/\(name)")
-    }
-
     @Test func aProbeFetchesWhatItReadsAndAPlayerTheRest() async throws {
         let size = 4_000_000
         let show = try await MountedShow(episodes: 2, size: size, length: size)
-        let probe = try Self.impostor("ffprobe", of: "/usr/bin/head", in: show.home)
-        let tail = try Self.impostor("mediainfo", of: "/usr/bin/tail", in: show.home)
+        let probe = try show.home.directory.copyProgram("/usr/bin/head", as: "bin/ffprobe")
+        let tail = try show.home.directory.copyProgram("/usr/bin/tail", as: "bin/mediainfo")
         let content = MountedShow.content(1, size: size)
         let head = try await ChildProcess.run(probe, ["-c", "1000", show.path(1)])
         #expect(Array(head.standardOutput) == content.bytes(in: 0..<1_000), "\(head.error)")
@@ -30,21 +25,12 @@ import Testing
         #expect(show.server.bodyBytesWritten(for: "/1.mp3") <= size + 128 * 1024)
     }
 
-    @Test func aProbeThatReadsTheWholeFileStartsADownload() async throws {
-        let size = 3_000_000
-        let show = try await MountedShow(episodes: 2, size: size, length: size)
-        let reader = try Self.impostor("mpd", of: "/bin/cat", in: show.home)
-        #expect(try await ChildProcess.run(reader, [show.path(1)]).standardOutput.count == size)
-        try await show.waitForState("cached", of: show.path(1))
-    }
-
     @Test(arguments: [("all", "head", "remote"), ("none", "ffprobe", "cached")])
     func theMountOptionOverrulesTheList(option: String, name: String, state: String) async throws {
         let size = 1_000_000
         let show = try await MountedShow(episodes: 1, size: size, length: size, isMounted: false)
-        let mounted = try await show.home.run("mount", "-o", "probe=\(option)", show.mount.mountPoint)
-        try #require(mounted.exitCode == 0, "\(mounted.error)")
-        let program = try Self.impostor(name, of: "/usr/bin/head", in: show.home)
+        try await show.home.run("mount", "-o", "probe=\(option)", show.mount.mountPoint).succeeded()
+        let program = try show.home.directory.copyProgram("/usr/bin/head", as: "bin/\(name)")
         #expect(try await ChildProcess.run(program, ["-c", "10", show.path(1)]).standardOutput.count == 10)
         try await show.waitForState(state, of: show.path(1))
         try await show.waitForNoTasks()
@@ -54,8 +40,8 @@ import Testing
         let size = 6_000_000
         let show = try await MountedShow(episodes: 1, size: size, length: size)
         show.server.serve("/1.mp3", MountedShow.resource(1, size: size)) { _ in .normal.ignoreRange() }
-        let head = try Self.impostor("ffprobe", of: "/usr/bin/head", in: show.home)
-        let tail = try Self.impostor("mediainfo", of: "/usr/bin/tail", in: show.home)
+        let head = try show.home.directory.copyProgram("/usr/bin/head", as: "bin/ffprobe")
+        let tail = try show.home.directory.copyProgram("/usr/bin/tail", as: "bin/mediainfo")
         #expect(try await ChildProcess.run(head, ["-c", "200000", show.path(1)]).standardOutput.count == 200_000)
         let refused = try await ChildProcess.run(tail, ["-c", "128", show.path(1)])
         #expect(refused.standardOutput.isEmpty && refused.says(EIO), "\(refused.error)")

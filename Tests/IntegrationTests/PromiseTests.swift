@@ -9,41 +9,15 @@ import Testing
 /// The names and numbers that scripts, configurations and other programs use. From 1.0 on they change only as the
 /// chapter "Promises" of Contributing says.
 struct PromiseTests {
-    private struct Dump: Decodable {
-        struct Command: Decodable {
-            struct Argument: Decodable {
-                struct Name: Decodable {
-                    var kind: String
-                    var name: String
-                }
-                var names: [Name]?
-                var shouldDisplay: Bool
-            }
-            var commandName: String
-            var shouldDisplay: Bool
-            var subcommands: [Command]?
-            var arguments: [Argument]?
-
-            /// The command and its subcommands, each with its options, one per line.
-            func lines(after parents: String) -> [String] {
-                let path = parents + " " + commandName
-                let names = (arguments ?? []).filter(\.shouldDisplay).compactMap(\.names).joined()
-                let options = names.map { path + ($0.kind == "long" ? " --" : " -") + $0.name }
-                let visible = (subcommands ?? []).filter { $0.shouldDisplay && $0.commandName != "help" }
-                return [path] + options + visible.flatMap { $0.lines(after: path) }
-            }
-        }
-        var command: Command
-    }
-
     private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Promises/names.txt")
 
     @Test func whatOthersRelyOnIsAsItWas() async throws {
-        let home = try PodfsHome()
-        let help = try await home.run("--experimental-dump-help")
-        let dump = try JSONDecoder().decode(Dump.self, from: Data(help.standardOutput))
-        var found = Set(dump.command.lines(after: "command"))
+        var found: Set<String> = []
+        for command in try await HelpCommand.all() {
+            let options = command.options.joined().map { " " + $0.option }
+            found.formUnion(([""] + options).map { "command \(command.path)\($0)" })
+        }
         found.formUnion(CommandError.Code.allCases.map { "exit \($0.rawValue) \($0)" })
         found.formUnion(ConfigurationKey.all.map { "configuration " + $0.path })
         found.formUnion(ShowSettingKey.allCases.map { "setting " + $0.rawValue })

@@ -56,7 +56,7 @@ import Testing
         let image: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + TestContent(seed: 8, size: 40_000).bytes
         let picture = try home.directory.write("talk.jpg", image)
         let result = try await publish(file(), "--description", "Größe\nand more", "--image", picture, "--wait")
-        #expect(result.exitCode == 0, "\(result.error)")
+            .succeeded()
         #expect(result.output.hasSuffix("published My talk\n") && result.output.hasPrefix("upload:"))
         try expectWhole()
         let video = try #require(server.videos.first)
@@ -66,22 +66,9 @@ import Testing
         #expect(events.contains("\"event\":\"completed\"") && events.contains("\"kind\":\"upload\""), "\(events)")
     }
 
-    @Test func theFileMayBeChangedAndRemovedAfterwards() async throws {
-        server.stop()
-        let file = try file()
-        let result = try await publish(file)
-        #expect(result.exitCode == 0, "\(result.error)")
-        try home.directory.write("My talk.mp4", text: "something else")
-        unlink(file)
-        try server.start()
-        try await arrival()
-        try expectWhole()
-    }
-
     @Test func publishPrintsTheNumberThatControlsTheTask() async throws {
         server.change { $0.bytesPerSecond = 200_000 }
-        let result = try await publish(file(), "--json")
-        let task = try #require(try JSONSerialization.jsonObject(with: Data(result.standardOutput)) as? [String: Any])
+        let task: [String: Any] = try await publish(file(), "--json").json()
         let id = try #require(task["id"] as? Int)
         #expect(task["kind"] as? String == "upload" && task["path"] as? String == "My talk")
         #expect(task["bytes_expected"] as? Int == content.size)
@@ -90,8 +77,7 @@ import Testing
         #expect(try await home.run("status").output.contains("upload:\(id) My talk"))
         #expect(try await home.run("resume", "upload:\(id)").exitCode == 0)
         try await state("running")
-        let evicted = try await home.run("evict", "upload:\(id)")
-        #expect(evicted.exitCode == 1 && evicted.error.contains("is an upload"), "\(evicted.error)")
+        try await home.run("evict", "upload:\(id)").failed(says: "is an upload")
         #expect(try await home.run("cancel", "upload:\(id)").exitCode == 0)
         #expect(try await tasks().isEmpty)
         let gone = try await home.run("resume", "upload:\(id)")
@@ -103,14 +89,12 @@ import Testing
 
     @Test func aFailureIsReportedAndStored() async throws {
         server.misbehave { $0.method == "POST" && $0.index == 0 ? .status(401) : nil }
-        let result = try await publish(file(), "--wait")
-        #expect(result.exitCode == 1 && result.error.contains("401") && result.error.contains("podfs resume upload:"))
+        let result = try await publish(file(), "--wait").failed(says: "401", "podfs resume upload:")
         #expect(result.error.contains("podfs cancel upload:") && result.error.split(separator: "\n").count == 1)
         try await state("failed")
         let id = try #require(try await tasks().first?["id"] as? Int)
         // The failure is still reported after the daemon has exited.
-        home.killDaemon(SIGTERM)
-        try await home.waitUntilDaemonHasEnded()
+        try await home.endDaemon(SIGTERM)
         try await state("failed")
         #expect(try await home.run("resume", "upload:\(id)").exitCode == 0)
         try await arrival()
@@ -180,10 +164,8 @@ import Testing
     ) async throws {
         server.change { $0.listing = listing }
         #expect(try await publish(file(), "--description", "Text", "--wait").exitCode == 0)
-        let subscribed = try await home.run("subscribe", server.url(), "--name", "Mine")
-        #expect(subscribed.output == "Mine: 1 episode\n", "\(subscribed.error)")
-        let mount = try home.makeMountPoint()
-        #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
+        try await home.run("subscribe", server.url(), "--name", "Mine").printed("Mine: 1 episode\n")
+        let mount = try await home.mounted()
         let path = "\(mount.mountPoint)/Mine/2026-11-20 My talk.mp4"
         let result = try await ChildProcess.run("cat", [path])
         #expect(
@@ -191,28 +173,8 @@ import Testing
         let sums = try await ChildProcess.run("sha256sum", [file(), path]).output.split(separator: "\n")
         #expect(sums.count == 2 && sums[0].prefix(64) == sums[1].prefix(64), "\(sums)")
         // A second episode is listed after a refresh.
-        let second = try await home.run("publish", file("b.mp4"), "--to", server.url(), "--title", "Two", "--wait")
-        #expect(second.exitCode == 0, "\(second.error)")
+        try await home.run("publish", file("b.mp4"), "--to", server.url(), "--title", "Two", "--wait").succeeded()
         #expect(try await home.run("refresh", "Mine").exitCode == 0)
         #expect(try await home.run("list", "Mine").output.contains("Two.mp4"))
-    }
-
-    @Test func theStatusOfTheMountShowsTheUpload() async throws {
-        server.change { $0.bytesPerSecond = 100_000 }
-        let mount = try home.makeMountPoint()
-        #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
-        #expect(try await publish(file()).exitCode == 0)
-        try await waitUntil(description: "the status lists the upload") {
-            let status = try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status.json"]).output
-            return status.contains("\"kind\": \"upload\"") && status.contains("\"path\": \"My talk\"")
-        }
-        let id = try #require(try await tasks().first?["id"] as? Int)
-        let text = try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output
-        #expect(text.contains("upload:\(id) My talk\n"), "\(text)")
-        server.change { $0.bytesPerSecond = nil }
-        try await waitUntil(description: "the status lists no task") {
-            try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output == "no active tasks\n"
-        }
-        try expectWhole()
     }
 }

@@ -66,13 +66,12 @@ import Testing
             <podcast:transcript url="\(inside[1].url("/t.vtt"))" type="text/vtt"/>
             <podcast:chapters url="\(inside[1].url("/c.json"))" type="application/json+chapters"/>
             """
-        far.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
+        far.serve(feed: feed)
 
         // `allow_private` permits the host of the first episode.
         try home.configure("[transfers]\nallow_private = [\"\(Self.near)/32\"]\n")
         #expect(try await podfs("subscribe", far.url("/feed.xml")).output == "Show: 5 episodes\n")
-        let mounted = try await podfs("mount", mount.mountPoint)
-        try #require(mounted.exitCode == 0, "\(mounted.error)")
+        try await podfs("mount", mount.mountPoint).succeeded()
         let path = { (number: Int) in "\(mount.mountPoint)/Show/2026-01-0\(number) Episode \(number).mp3" }
         let message = { (host: String, place: String) in
             "\(host) is \(place), but the address that led to it is not; "

@@ -5,10 +5,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ReadingTests {
     @Test func anUncachedEpisodeIsReadWholeWithOneRequest() async throws {
         let show = try await MountedShow()
-        let result = try await show.read(show.path(1))
-        #expect(result.exitCode == 0, "\(result.error)")
-        #expect(MountedShow.content(1).matches(result.standardOutput))
-        #expect(result.standardOutput.count == 300_000)
+        let result = try await show.read(show.path(1)).succeeded()
+        #expect(MountedShow.content(1).equals(result.standardOutput))
         try await show.waitForState("cached", of: show.path(1))
         #expect(show.requests(1).count == 1)
         #expect(show.requests(1).first?.bodyBytesWritten == 300_000)
@@ -40,12 +38,12 @@ import Testing
         #expect(status.output.hasPrefix("1 running, 0 queued, 0 suspended, 0 failed"))
         #expect(status.output.contains(" 50.0% 976.6 KiB/1.9 MiB"))
         #expect(status.output.contains("\(MountedShow.show)/2026-01-01 Episode 1.mp3"))
-        let json = try await ChildProcess.run("cat", ["\(show.mount.mountPoint)/.status.json"])
-        let report = try Self.decoder.decode(Status.self, from: Data(json.standardOutput))
-        #expect(report.summary.running == 1)
-        #expect(report.tasks.map(\.bytesReceived) == [1_000_000])
-        let command = try await show.home.run("status", "--json")
-        #expect(try Self.decoder.decode(Status.self, from: Data(command.standardOutput)).tasks.count == 1)
+        let report: [String: Any] = try await show.read("\(show.mount.mountPoint)/.status.json").json()
+        #expect((report["summary"] as? [String: Any])?["running"] as? Int == 1)
+        let tasks = report["tasks"] as? [[String: Any]] ?? []
+        #expect(tasks.map { $0["bytes_received"] as? Int } == [1_000_000])
+        let printed: [String: Any] = try await show.home.run("status", "--json").json()
+        #expect((printed["tasks"] as? [Any])?.count == 1)
         gate.open()
         try await show.waitForState("cached", of: show.path(1))
         try await show.waitForNoTasks()
@@ -64,13 +62,10 @@ import Testing
         gate.open()
         try await show.waitForState("cached", of: show.path(1))
         try await first.end()
-        let refused = try await show.home.run("evict", show.path(1))
-        #expect(refused.exitCode == 1 && refused.error.contains("it is open in a program"), "\(refused.error)")
+        try await show.home.run("evict", show.path(1)).failed(says: "it is open in a program")
         #expect(try await second.read(1_900_000..<2_000_000).bytes == content.bytes(in: 1_900_000..<2_000_000))
         try await second.end()
-        try await waitUntil(deadline: .seconds(60), description: "the episode can be evicted") {
-            try await show.home.run("evict", show.path(1)).exitCode == 0
-        }
+        try await show.waitUntilEvicted(show.path(1))
     }
 
     /// The mount may answer the first read with bytes from the daemon's response to the open. The cache file may not
@@ -83,80 +78,14 @@ import Testing
             // Nothing is cached yet.
             #expect(try await show.home.run("evict", show.path(number)).exitCode == 1)
             #expect(try await reader.read(0..<4_096).bytes == content.bytes(in: 0..<4_096))
-            let refused = try await show.home.run("evict", show.path(number))
-            #expect(refused.exitCode == 1 && refused.error.contains("it is open in a program"), "\(refused.error)")
+            try await show.home.run("evict", show.path(number)).failed(says: "it is open in a program")
             #expect(try await reader.read(4_096..<20_000).bytes == content.bytes(in: 4_096..<20_000))
             try await show.waitForState("cached", of: show.path(number))
             #expect(try await show.home.run("evict", show.path(number)).exitCode == 1)
             try await reader.end()
             #expect(show.requests(number).count == 1)
         }
-        try await waitUntil(deadline: .seconds(60), description: "the episode can be evicted") {
-            try await show.home.run("evict", show.path(10)).exitCode == 0
-        }
-    }
-
-    private static var decoder: JSONDecoder {
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        return decoder
-    }
-
-    private struct Status: Decodable {
-        struct Task: Decodable {
-            var bytesReceived: Int64
-            var progress: Double
-        }
-        struct Summary: Decodable { var running: Int }
-        var tasks: [Task]
-        var summary: Summary
-    }
-
-    @Test func aSecondReaderJoinsTheFirst() async throws {
-        // Larger than the kernel's largest read (256 KiB for sequential reads).
-        let size = 2_000_000
-        let show = try await MountedShow(size: size, length: size)
-        let gate = Gate(heldAt: 1_000_000)
-        show.server.serve("/1.mp3", MountedShow.resource(1, size: size), [.hold(gate)])
-        let first = try ChildProcess("cat", [show.path(1)])
-        try await gate.waitUntilReached()
-        let second = try ChildProcess("cat", [show.path(1)])
-        try await waitUntil(deadline: .seconds(60), description: "the second reader has received bytes") {
-            second.output.utf8.count > 0
-        }
-        gate.open()
-        for reader in [first, second] {
-            let result = try await reader.wait()
-            #expect(result.exitCode == 0)
-            #expect(result.standardOutput.count == size)
-            #expect(MountedShow.content(1, size: size).matches(result.standardOutput))
-        }
-        #expect(show.requests(1).count == 1)
-    }
-
-    @Test func openReturnsTheTrueSizeIfTheFeedIsWrong() async throws {
-        let show = try await MountedShow(length: 123_456)
-        #expect(try await ChildProcess.run("stat", ["-c", "%s", show.path(1)]).output == "123456\n")
-        let opened = try await ChildProcess.run("sh", ["-c", "stat -Lc %s /dev/stdin < \"$0\"", show.path(1)])
-        #expect(opened.output == "300000\n", "\(opened.error)")
-        let result = try await show.read(show.path(2))
-        #expect(result.standardOutput.count == 300_000)
-        #expect(MountedShow.content(2).matches(result.standardOutput))
-        #expect(try await ChildProcess.run("stat", ["-c", "%s", show.path(2)]).output == "300000\n")
-    }
-
-    @Test func anEpisodeWithoutALengthIsReadToItsEnd() async throws {
-        let show = try await MountedShow(length: nil)
-        var resource = MountedShow.resource(1)
-        resource.sendsLength = false
-        resource.supportsRanges = false
-        show.server.serve("/1.mp3", resource)
-        let result = try await show.read(show.path(1))
-        #expect(result.exitCode == 0, "\(result.error)")
-        #expect(result.standardOutput.count == 300_000)
-        #expect(MountedShow.content(1).matches(result.standardOutput))
-        try await show.waitForState("cached", of: show.path(1))
-        #expect(try await ChildProcess.run("stat", ["-c", "%s", show.path(1)]).output == "300000\n")
+        try await show.waitUntilEvicted(show.path(10))
     }
 
     @Test func theEndOfALargeEpisodeIsReadBeforeItsMiddle() async throws {
@@ -174,32 +103,5 @@ import Testing
         #expect(show.requests(1).count <= 3)
         let sum = try await ChildProcess.run("sha256sum", ["--", show.path(1)]).output.prefix(64)
         #expect(try await show.attribute("sha256", of: show.path(1)) == String(sum))
-    }
-
-    @Test(arguments: [
-        (status: 404, says: "No data available"), (status: 403, says: "Permission denied"),
-    ])
-    func aServersRefusalFailsTheOpen(_ refusal: (status: Int, says: String)) async throws {
-        let show = try await MountedShow(length: nil)
-        show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .status(refusal.status) }
-        let result = try await show.read(show.path(1))
-        #expect(result.exitCode == 1)
-        #expect(result.error.contains(refusal.says), "\(result.error)")
-        try await show.waitForState("failed", of: show.path(1))
-        #expect(try await show.attribute("error", of: show.path(1)) == "the server answered \(refusal.status)")
-    }
-
-    @Test func aPageInPlaceOfMediaIsNeverStored() async throws {
-        let show = try await MountedShow(length: nil)
-        show.server.serve(
-            "/1.mp3", Resource(text: "<html><body>Log in</body></html>", contentType: "text/html; charset=utf-8"))
-        let result = try await show.read(show.path(1))
-        #expect(result.exitCode == 1)
-        #expect(result.standardOutput.isEmpty)
-        try await show.waitForState("failed", of: show.path(1))
-        let error = try await show.attribute("error", of: show.path(1))
-        #expect(error == "the server sent a web page instead of media")
-        let cached = FileManager.default.enumerator(atPath: show.home.cacheDirectory + "/media")?.allObjects ?? []
-        #expect(!cached.contains { ($0 as? String)?.hasSuffix(".json") ?? false })
     }
 }

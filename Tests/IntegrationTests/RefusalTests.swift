@@ -84,8 +84,7 @@ import Testing
     /// Makes the server permit the file, and checks that it can be fetched.
     private func expectRecovery(_ show: MountedShow) async throws {
         show.server.serve("/1.mp3", MountedShow.resource(1))
-        let again = try await show.home.run("download", show.path(1))
-        #expect(again.exitCode == 0, "\(again.error)")
+        try await show.home.run("download", show.path(1)).succeeded()
         try await show.expectWhole(1, MountedShow.content(1))
     }
 
@@ -100,12 +99,11 @@ import Testing
         }
         for number in 1...2 {
             if number == 2 {
-                show.home.killDaemon()
-                try await show.home.waitUntilDaemonHasEnded()
+                try await show.home.endDaemon()
             }
-            let cancelled = try await ChildProcess.run(
-                "setfattr", ["-n", "user.podfs.task", "-v", "cancel", show.path(number)])
-            #expect(cancelled.exitCode == 0, "\(cancelled.error)")
+            try await ChildProcess.run(
+                "setfattr", ["-n", "user.podfs.task", "-v", "cancel", show.path(number)]
+            ).succeeded()
             try await show.waitForState("remote", of: show.path(number))
             #expect(try await show.attribute("error", of: show.path(number)) == nil)
         }

@@ -118,8 +118,7 @@ import Testing
         show.server.serve("/1.mp3", resource) {
             $0.index == 0 ? .chunked().close(after: Self.size) : .normal
         }
-        let result = try await show.read(show.path(1))
-        #expect(result.exitCode == 0, "\(result.error)")
+        let result = try await show.read(show.path(1)).succeeded()
         #expect(result.standardOutput.count == Self.size && Self.old.matches(result.standardOutput))
         try await show.expectWhole(1, Self.old)
         #expect(show.requests(1).map(\.status) == [200, 416])

@@ -27,8 +27,10 @@ import Testing
         try home.directory.writeProgram("bin/systemctl", text: program)
     }
 
-    private func run(_ arguments: String..., path: String? = nil) async throws -> ChildProcess.Result {
-        var environment = home.environment
+    private func run(
+        _ arguments: String..., path: String? = nil, variables: [String: String] = [:]
+    ) async throws -> ChildProcess.Result {
+        var environment = home.environment.merging(variables) { $1 }
         environment["PATH"] = path ?? home.directory.file("bin") + ":" + (environment["PATH"] ?? "")
         return try await ChildProcess.run(PodfsHome.executable, arguments, environment: environment)
     }
@@ -41,8 +43,7 @@ import Testing
     @Test func installWritesAndEnablesTheUnitsAndUninstallRemovesThem() async throws {
         try makeManager()
         let podcasts = try home.directory.makeDirectory("My Podcasts")
-        let installed = try await run("service", "install", "--mount", podcasts)
-        #expect(installed.exitCode == 0, "\(installed.error)")
+        try await run("service", "install", "--mount", podcasts).succeeded()
         let mount = Units.mountName(of: podcasts)
         #expect(mount.hasSuffix("My\\x20Podcasts.service"))
         #expect(asked == ["daemon-reload", "enable --now podfs.socket", "enable --now \(mount)"])
@@ -60,8 +61,7 @@ import Testing
         let stale = try await run("doctor")
         let warning = "warning  systemd: \(folder)/podfs.service is missing or differs from this version's unit"
         #expect(stale.output.contains(warning), "\(stale.output)")
-        let removed = try await run("service", "uninstall")
-        #expect(removed.exitCode == 0, "\(removed.error)")
+        try await run("service", "uninstall").succeeded()
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
         #expect(asked.contains("disable --now podfs.socket"))
         #expect(try await run("doctor").output.contains("no podfs units are installed"))
@@ -88,23 +88,19 @@ import Testing
 
     @Test func withoutAManagerInstallPrintsHowToEnableTheUnits() async throws {
         try makeManager(refusing: "*daemon-reload*")
-        let installed = try await run("service", "install", "--mount", "/srv/p")
-        #expect(installed.exitCode == 0, "\(installed.error)")
+        let installed = try await run("service", "install", "--mount", "/srv/p").succeeded()
         #expect(installed.output.contains("  systemctl --user enable --now 'podfs.socket'\n"))
         #expect(installed.output.contains("  systemctl --user enable --now 'podfs-mount@srv-p.service'\n"))
     }
 
     @Test func aRefusalByTheServiceManagerIsReported() async throws {
         try makeManager(refusing: "*enable*")
-        let installed = try await run("service", "install")
-        #expect(installed.exitCode == 1)
-        #expect(installed.error.contains("enable --now 'podfs.socket': Failed to connect to bus"), "\(installed.error)")
+        try await run("service", "install").failed(says: "enable --now 'podfs.socket': Failed to connect to bus")
     }
 
     @Test func withoutSystemdInstallPrintsAnAutostartEntry() async throws {
-        let result = try await run("service", "install", "--mount", "/srv/p", path: home.directory.file("bin"))
-        #expect(result.exitCode == 1)
-        #expect(result.error.contains("~/.config/autostart/podfs.desktop"), "\(result.error)")
+        let result = try await run("service", "install", "--mount", "/srv/p", path: home.directory.file("bin")).failed(
+            says: "~/.config/autostart/podfs.desktop")
         #expect(result.output.contains("[Desktop Entry]\nType=Application\n"))
         #expect(result.output.contains("Exec=\"\(PodfsHome.executable)\" mount \"/srv/p\"\n"), "\(result.output)")
         #expect(!FileManager.default.fileExists(atPath: folder))
@@ -149,9 +145,8 @@ import Testing
         for variable in ["HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME"] {
             let result = try await ChildProcess.run(
                 PodfsHome.executable, ["service", "install"],
-                environment: environment.merging([variable: strange]) { $1 })
-            #expect(result.exitCode == 1, "\(result.output)")
-            #expect(result.error.contains("contains a control character"), "\(result.error)")
+                environment: environment.merging([variable: strange]) { $1 }
+            ).failed(says: "contains a control character")
             #expect(result.error.split(separator: "\n").count == 1)
         }
         #expect(asked.isEmpty && !FileManager.default.fileExists(atPath: folder))

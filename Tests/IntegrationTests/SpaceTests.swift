@@ -15,7 +15,8 @@ import Testing
         let lines = result.error.split(separator: "\n").filter { $0.contains("waits: no space left in the cache") }
         #expect(lines.count == 2, "\(result.error)")
         #expect(lines.allSatisfy { $0.contains("raise cache.limit") && $0.contains("2.9 MiB more needed") })
-        let states = try await [1, 2, 3].asyncMap { try await show.attribute("state", of: show.path($0)) ?? "" }
+        var states: [String] = []
+        for number in 1...3 { states.append(try await show.attribute("state", of: show.path(number)) ?? "none") }
         #expect(states.sorted() == ["cached", "queued", "queued"])
         let waiting = try #require(states.firstIndex(of: "queued")) + 1
         let reason = try #require(try await show.attribute("error", of: show.path(waiting)))
@@ -25,13 +26,5 @@ import Testing
         // A read of an episode whose download waits is served completely.
         let read = try await show.read(show.path(waiting))
         #expect(MountedShow.content(waiting, size: Self.size).matches(read.standardOutput), "\(read.error)")
-    }
-}
-
-extension Sequence {
-    fileprivate func asyncMap<Result>(_ transform: (Element) async throws -> Result) async rethrows -> [Result] {
-        var results: [Result] = []
-        for element in self { results.append(try await transform(element)) }
-        return results
     }
 }

@@ -73,13 +73,6 @@ struct StatusScreenTests {
         #expect(lines(80, height: 5, selected: 9).last?.hasSuffix("more") == true)
     }
 
-    @Test func coloursDoNotChangeTheText() {
-        board.replace(with: [task(1, "Show/One.mp3", state: .failed, error: "gone")])
-        #expect(lines(80).last == "  failed: gone")
-        #expect(lines(80, colour: true).last == "\u{1B}[31m  failed: gone\u{1B}[0m")
-        #expect(lines(80, colour: true).first == "\u{1B}[1m1 failed\u{1B}[0m")
-    }
-
     private func event(
         _ body: (TaskInfo) -> Event.Body, state: TaskState, received: Int64 = 0, rate: Double? = nil,
         error: String? = nil

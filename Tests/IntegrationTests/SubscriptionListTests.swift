@@ -18,15 +18,14 @@ struct SubscriptionListTests {
 
     private func publish(_ path: String, _ title: String, episodes: Int = 1) {
         let server = server
-        let feed = FeedBuilder.show(title, episodes: episodes, length: 1_000) { server.url("\(path).\($0).mp3") }
-        server.serve(path, Resource(text: feed.text, contentType: "application/rss+xml"))
+        server.serveShow(title, at: path, episodes: episodes, length: 1_000) { server.url("\(path).\($0).mp3") }
     }
 
     /// Writes a list of these shows, one per line from line 2 on, and returns its path.
-    private func write(_ outlines: [(title: String, url: String)], to name: String = "list.opml") throws -> String {
+    private func write(_ outlines: [(title: String, url: String)]) throws -> String {
         let lines = outlines.map { "<outline type=\"rss\" text=\"\($0.title)\" xmlUrl=\"\($0.url)\"/>" }
         return try home.directory.write(
-            name, text: "<opml version=\"2.0\"><body>\n\(lines.joined(separator: "\n"))\n</body></opml>\n")
+            "list.opml", text: "<opml version=\"2.0\"><body>\n\(lines.joined(separator: "\n"))\n</body></opml>\n")
     }
 
     private func mode(_ path: String) throws -> Int? {
@@ -63,27 +62,12 @@ struct SubscriptionListTests {
         #expect(again.exitCode == 2 && again.error.contains("standard input:4: "))
     }
 
-    @Test func aFileThatIsNotAListFails() async throws {
-        for (text, says) in [
-            ("", "the file is empty"), ("<rss><channel><title>T</title></channel></rss>", "podfs subscribe"),
-            ("<opml><body/></opml>", "no usable subscription"),
-            ("<opml><body><outline type='rss' xmlUrl='ftp://x/'/></body></opml>", "“ftp:”"),
-        ] {
-            let file = try home.directory.write("list.opml", text: text)
-            let result = try await home.run("import", file)
-            #expect(result.exitCode == 1 && result.error.contains(says), "\(result.error)")
-        }
-        let missing = try await home.run("import", home.directory.file("missing.opml"))
-        #expect(missing.exitCode == 1 && missing.error.contains("No such file"))
-    }
-
     @Test func anExportedListCanBeImported() async throws {
         publish("/a.xml", "A & “B”")
         publish("/c.xml", "C")
         let secret = server.url("/c.xml?token=geheim").replacing("http://", with: "http://me:hu%20sh@")
         for url in [server.url("/a.xml?x=1&y=2"), secret] {
-            let subscribed = try await home.run("subscribe", url)
-            #expect(subscribed.exitCode == 0, "\(subscribed.error)")
+            try await home.run("subscribe", url).succeeded()
         }
         let plain = home.directory.file("plain.opml")
         #expect(try await home.run("export", plain).exitCode == 0)
@@ -119,26 +103,6 @@ struct SubscriptionListTests {
         #expect(try await home.run("export", "\(home.directory.path)/missing/x.opml").exitCode == 1)
     }
 
-    @Test func theMountShowsTheList() async throws {
-        publish("/a.xml", "A")
-        publish("/b.xml", "B")
-        #expect(try await home.run("subscribe", server.url("/a.xml")).exitCode == 0)
-        let mount = try home.makeMountPoint()
-        #expect(try await home.run("mount", mount.mountPoint).exitCode == 0)
-        let file = "\(mount.mountPoint)/.subscriptions.opml"
-        let exported = try await home.run("export").output
-        #expect(try await ChildProcess.run("cat", [file]).output == exported && exported.contains("/a.xml"))
-        #expect(try await ChildProcess.run("stat", ["-c", "%s", file]).output == "\(exported.utf8.count)\n")
-        #expect(try await ChildProcess.run("ls", ["-A", mount.mountPoint]).output.contains(".subscriptions.opml\n"))
-        #expect(try await home.run("subscribe", server.url("/b.xml")).exitCode == 0)
-        let now = try await ChildProcess.run("cat", [file]).output
-        #expect(try await home.run("export").output == now && now.contains("/b.xml"))
-        #expect(try await ChildProcess.run("sh", ["-c", "cp \(file) \(home.directory.file("copy"))"]).exitCode == 0)
-        #expect(
-            try await home.run("import", home.directory.file("copy")).output
-                == "nothing to import: all 2 shows are subscribed already\n")
-    }
-
     @Test func aLostLibraryIsRecreatedFromTheList() async throws {
         publish("/a.xml", "A", episodes: 3)
         publish("/b.xml", "B")
@@ -148,16 +112,14 @@ struct SubscriptionListTests {
         #expect(try await home.run("subscribe", secret, server.url("/c.xml")).exitCode == 0)
         #expect(try await home.run("rename", "C", "Last").exitCode == 0)
         let before = try await home.run("export", "--with-secrets").output
-        home.killDaemon(SIGTERM)
-        try await home.waitUntilDaemonHasEnded()
+        try await home.endDaemon(SIGTERM)
         // Remove the library's write-ahead log, its index and the backup.
         for name in ["library.sqlite-wal", "library.sqlite-shm", "library.backup.sqlite"] {
             try? FileManager.default.removeItem(atPath: "\(home.dataDirectory)/\(name)")
         }
         try Data(repeating: 0x55, count: 65_536).write(to: URL(fileURLWithPath: home.library))
         server.serve("/c.xml") { _ in .status(500) }
-        let list = try await home.run("list")
-        #expect(list.exitCode == 0)
+        let list = try await home.run("list").succeeded()
         #expect(list.error.contains("had no backup: it was recreated from the subscription list"), "\(list.error)")
         #expect(list.output.split(separator: "\n").map { $0.prefix { $0 != ":" } } == ["B", "Eins  &  zwei", "Last"])
         try await waitUntil(description: "the feeds are listed") {
@@ -170,26 +132,5 @@ struct SubscriptionListTests {
         publish("/c.xml", "C", episodes: 2)
         #expect(try await home.run("refresh").output == "2 new episodes in Last\n2 shows have nothing new\n")
         #expect(try await home.run("list", "Last").output.split(separator: "\n").count == 2)
-    }
-
-    @Test func anInterruptedImportLeavesOnlyCompleteShows() async throws {
-        for number in 1...40 { publish("/\(number).xml", "Show \(number)", episodes: 50) }
-        let gate = Gate(heldAt: 0)
-        server.serve("/20.xml") { _ in Behaviour.normal.holdHead(gate) }
-        let file = try write((1...40).map { ("x", server.url("/\($0).xml")) })
-        let child = try home.start("import", file)
-        try await waitUntil(description: "some feeds are requested") {
-            FileManager.default.fileExists(atPath: home.library) && server.requests.count >= 20
-        }
-        home.killDaemon()
-        let result = try await child.wait()
-        #expect(result.exitCode == 69, "\(result.error)")
-        gate.open()
-        let shows = try await home.run("list").output.split(separator: "\n")
-        #expect(shows.count >= 10 && shows.allSatisfy { $0.hasSuffix(": 50 episodes") }, "\(shows)")
-        publish("/20.xml", "Show 20", episodes: 50)
-        let again = try await home.run("import", file)
-        #expect(again.exitCode == 0 && again.output.contains("\(shows.count) already subscribed"), "\(again.error)")
-        #expect(try await home.run("list").output.split(separator: "\n").count == 40)
     }
 }

@@ -62,8 +62,7 @@ struct SystemCallProbe {
         let single = calls.flatMap { call in call.paths.map { [call.expression, $0] } }
         let order = Order(paths: paths, calls: single)
         let file = try directory.write("calls.json", try JSONEncoder().encode(order))
-        let result = try await ChildProcess.run("python3", ["-c", Self.program, file])
-        try #require(result.exitCode == 0, "\(result.error)")
+        let result = try await ChildProcess.run("python3", ["-c", Self.program, file]).succeeded()
         let answers = try JSONDecoder().decode([String].self, from: Data(result.standardOutput))
         try #require(answers.count == single.count)
         return zip(answers, single).map { ($0, call: "\($1[0]) on \($1[1])") }

@@ -28,10 +28,4 @@ struct TextWidthTests {
             #expect(TextWidth.columns(cut) <= width, "\(cut)")
         }
     }
-
-    @Test func paddingCountsColumns() {
-        #expect(TextWidth.padded("日本", to: 6) == "日本  ")
-        #expect(TextWidth.padded("7", to: 3, atStart: true) == "  7")
-        #expect(TextWidth.padded("long", to: 2) == "long")
-    }
 }

@@ -18,10 +18,8 @@ import Testing
         try await Tampering.overwritten.apply(to: files[0])
         try await Tampering.linked.apply(to: files[1])
         try await Tampering.copied.apply(to: files[2])
-        let result = try await home.run("doctor", "--verify", "--json")
-        #expect(result.exitCode == 1)
-        let lines = try #require(
-            JSONSerialization.jsonObject(with: Data(result.standardOutput)) as? [[String: Any]])
+        let result = try await home.run("doctor", "--verify", "--json").failed()
+        let lines: [[String: Any]] = try result.json()
         let told = lines.filter { $0["check"] as? String == "episodes" }
         let problems = told.filter { $0["status"] as? String == "problem" }.compactMap { $0["message"] as? String }
         #expect(problems.count == 2 && problems.allSatisfy { problem in names.contains { problem.hasPrefix($0) } })

@@ -33,11 +33,8 @@ import Transfers
     private func beginDownload() async throws -> Gate {
         let gate = Gate(heldAt: 100_000)
         show.server.serve("/1.mp3", MountedShow.resource(1)) { _ in .hold(gate) }
-        let begun = try await show.home.run("download", path)
-        #expect(begun.exitCode == 0, "\(begun.error)")
-        try await waitUntil(description: "the download runs") {
-            try await show.home.run("status").output.contains("1 running")
-        }
+        try await show.home.run("download", path).succeeded()
+        try await show.home.waitForOutput("1 running", of: "status")
         return gate
     }
 
@@ -105,19 +102,6 @@ import Transfers
         }
     }
 
-    @Test func withoutATerminalChangesAreLines() async throws {
-        let gate = try await beginDownload()
-        let watch = try show.home.start("status", "--watch")
-        try await watch.waitForOutput("1 running")
-        gate.open()
-        try await watch.waitForOutput("cached    [####################] 100.0% 293.0 KiB/293.0 KiB")
-        let lines = watch.output.split(separator: "\n")
-        #expect(lines.allSatisfy { !$0.contains("\u{1B}") } && watch.error.isEmpty)
-        #expect(lines.filter { $0.hasSuffix(path) }.count >= 2)
-        watch.kill(SIGINT)
-        #expect(try await watch.wait().status == .signalled(SIGINT))
-    }
-
     @Test func aDumbTerminalGetsLinesAndNoColorDisablesColours() async throws {
         let gate = try await beginDownload()
         let dumb = try terminal("status", "--watch", environment: ["TERM": "dumb"])
@@ -152,19 +136,6 @@ import Transfers
         watch.type("q")
         #expect(try await watch.wait() == .exited(0))
         #expect(watch.echoes)
-        gate.open()
-    }
-
-    @Test func aWatchOutlivesTheDaemon() async throws {
-        let watch = try terminal("status", "--watch")
-        try await watch.waitForText("no active tasks")
-        let first = try #require(show.home.daemonProcessIdentifier)
-        show.home.killDaemon()
-        try await waitUntil(description: "the next daemon runs") {
-            show.home.daemonProcessIdentifier.map { $0 != first } ?? false
-        }
-        let gate = try await beginDownload()
-        try await waitForPicture(watch) { $0.contains(path) }
         gate.open()
     }
 
@@ -213,14 +184,11 @@ import Transfers
         let gate = Gate(heldAt: 100_000)
         show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
         let download = try show.home.start("download", path, "--wait")
-        try await waitUntil(description: "a part is received") {
-            try await show.home.run("list", MountedShow.show).output.contains("running 33.3%")
-        }
+        try await show.home.waitForOutput("running 33.3%", of: "list", MountedShow.show)
         // While the test has this lock, no process can start a daemon.
         let lock = open(show.home.runtimeDirectory + "/start.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         #expect(lock >= 0 && flock(lock, LOCK_EX) == 0)
-        show.home.killDaemon()
-        try await show.home.waitUntilDaemonHasEnded()
+        try await show.home.endDaemon()
         do {
             let library = try Library.openForWriting(at: show.home.library)
             for row in try library.downloads() { try library.removeDownload(id: row.id) }
@@ -251,20 +219,5 @@ import Transfers
         try await refresh.waitForText("1 of 2: Example Show")
         second.open()
         #expect(try await refresh.wait() == .exited(0))
-
-        let third = Gate(heldAt: 0)
-        for name in ["a", "b"] {
-            let feed = FeedBuilder.show("Show \(name)", episodes: 1, length: 10) { _ in "http://127.0.0.1/1.mp3" }.text
-            show.server.serve(
-                "/\(name)", Resource(text: feed, contentType: "application/rss+xml"), name == "b" ? [.hold(third)] : [])
-        }
-        let outlines = ["a", "b"].map { "<outline text=\"\($0)\" xmlUrl=\"\(show.server.url("/\($0)"))\"/>" }.joined()
-        let file = try show.home.directory.write(
-            "list.opml", text: "<opml version=\"2.0\"><body>\(outlines)</body></opml>")
-        let imports = try terminal("import", file)
-        try await imports.waitForText("1 of 2: a")
-        third.open()
-        #expect(try await imports.wait() == .exited(0))
-        try await imports.waitForText("2 shows imported")
     }
 }
