@@ -149,4 +149,24 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.directory.file("tmp")).isEmpty)
         #expect(!FileManager.default.fileExists(atPath: home.library))
     }
+
+    @Test func aDownloadIsControlledFromTheCommandLine() async throws {
+        let show = try await MountedShow()
+        let gate = Gate(heldAt: 100_000)
+        show.server.serve("/1.mp3", MountedShow.resource(1), [.hold(gate)])
+        let episode = "\(MountedShow.show)/2026-01-01 Episode 1.mp3"
+        try await show.home.run("download", episode).succeeded()
+        try await show.waitForState("running", of: show.path(1))
+        try await show.home.run("suspend", episode).succeeded()
+        try await show.waitForState("suspended", of: show.path(1))
+        #expect(try await show.home.run("status").output.contains("1 suspended"))
+        gate.open()
+        // The command also accepts a path in the mount.
+        try await show.home.run("resume", show.path(1)).succeeded()
+        try await show.waitForState("cached", of: show.path(1))
+        #expect(MountedShow.content(1).matches(try await show.read(show.path(1)).standardOutput))
+        try await show.home.run("evict", show.path(1)).succeeded()
+        try await show.waitForState("remote", of: show.path(1))
+        #expect(MountedShow.content(1).matches(try await show.read(show.path(1)).standardOutput))
+    }
 }

@@ -177,4 +177,22 @@ import Testing
         #expect(try await home.run("refresh", "Mine").exitCode == 0)
         #expect(try await home.run("list", "Mine").output.contains("Two.mp4"))
     }
+
+    @Test func theStatusOfTheMountShowsTheUpload() async throws {
+        server.change { $0.bytesPerSecond = 100_000 }
+        let mount = try await home.mounted()
+        try await publish(file()).succeeded()
+        try await waitUntil(description: "the status lists the upload") {
+            let status = try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status.json"]).output
+            return status.contains("\"kind\": \"upload\"") && status.contains("\"path\": \"My talk\"")
+        }
+        let id = try #require(try await tasks().first?["id"] as? Int)
+        let text = try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output
+        #expect(text.contains("upload:\(id) My talk\n"), "\(text)")
+        server.change { $0.bytesPerSecond = nil }
+        try await waitUntil(description: "the status lists no task") {
+            try await ChildProcess.run("cat", ["\(mount.mountPoint)/.status"]).output == "no active tasks\n"
+        }
+        try expectWhole()
+    }
 }

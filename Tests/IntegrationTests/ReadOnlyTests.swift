@@ -229,6 +229,13 @@ struct ReadOnlyTests {
         _ = try await show.read(show.path(3))
         try await show.waitForState("cached", of: show.path(3))
         try await show.confirmSize(of: show.path(2))
+        // The library records it after the reply, and the ctime of the links changes with it.
+        try await waitUntil(description: "the library has the size of the second episode") {
+            let episodes: [[String: Any]] = try await show.home.run("list", MountedShow.show, "--json").json()
+            return episodes.contains {
+                $0["name"] as? String == "2026-01-02 Episode 2.mp3" && $0["size_source"] as? String == "server"
+            }
+        }
         let root = show.mount.mountPoint
         let outside = try show.home.directory.makeDirectory("outside")
         _ = try show.home.directory.write("outside/file", text: "not of podfs")
