@@ -162,16 +162,6 @@ import Transfers
         #expect(room.stored == StoredListening(position: 101, duration: 1_000))
     }
 
-    @Test func thePlayersDurationOverridesTheStoredOne() {
-        var room = Room()
-        room.report(.started, 0, duration: 400)
-        for second in stride(from: 10.0, through: 370, by: 10) {
-            room.report(.playing, second, after: 10, duration: 400)
-        }
-        #expect(room.stored.played)
-        #expect(room.last.change?.total == 400)
-    }
-
     @Test func withoutADurationNothingIsPlayed() {
         var room = Room()
         room.stored.duration = nil
@@ -222,17 +212,6 @@ import Transfers
         #expect(room.last.resume == nil, "a player that resumed by itself is left alone")
     }
 
-    @Test func aResumeIsAskedForOnceForEachStart() {
-        var room = Room()
-        room.stored.position = 500
-        room.report(.started, 0)
-        #expect(room.last.resume == 497)
-        for second in 1...9 {
-            room.report(.playing, Double(second), after: 1)
-            #expect(room.last.resume == nil)
-        }
-    }
-
     @Test func aStartDoesNotLoseTheStoredPosition() {
         var room = Room()
         room.stored.position = 500
@@ -254,16 +233,6 @@ import Transfers
         room.play(from: 0, to: 12)
         room.report(.paused, 12)
         #expect(room.stored.position == 12, "the person listens from the beginning")
-    }
-
-    @Test func aResumedPlayerMovesThePositionOn() {
-        var room = Room()
-        room.stored.position = 500
-        room.report(.started, 0)
-        room.report(.seeked, 497)
-        room.report(.paused, 504, after: 7)
-        #expect(room.stored.position == 504)
-        #expect(room.last.change?.started == 497)
     }
 
     @Test func aSeekElsewhereAfterAStartIsNotAResume() {
@@ -291,25 +260,6 @@ import Transfers
         room.report(.stopped, 321, after: 1, player: "mpv")
         room.report(.playing, 132, after: 1, player: "vlc")
         #expect(room.stored.position == 132)
-    }
-
-    @Test func aPlayerThatContinuesTakesOver() {
-        var room = Room()
-        room.report(.started, 100, player: "vlc")
-        room.report(.paused, 110, after: 10, player: "vlc")
-        room.report(.started, 300, player: "mpv")
-        room.report(.playing, 310, after: 10, player: "mpv")
-        room.report(.playing, 110, player: "vlc")
-        #expect(room.stored.position == 110)
-    }
-
-    @Test func aPausedPlayerThatSeeksBeforeANewDaemonKnowsItDoesNotStayTheOwner() {
-        var room = Room()
-        room.report(.playing, 100, player: "mpv")
-        room.report(.seeked, 900, player: "vlc")
-        #expect(room.stored.position == 900)
-        room.play(from: 100, to: 130, player: "mpv")
-        #expect(room.stored.position == 130)
     }
 
     /// The stored position follows mpv, but VLC can still mark the episode as played.

@@ -45,18 +45,6 @@ import Transfers
         }
     }
 
-    @Test func aStartIsReportedWithAllFacts() {
-        var room = Room()
-        room.start(at: 0.5)
-        #expect(
-            room.effects == [
-                .report(
-                    Self.vlc, session: 1,
-                    ListeningReport(
-                        episode: 1, process: 42, player: "vlc", phase: .started, position: 0.5, duration: 1_000))
-            ])
-    }
-
     @Test func playbackIsReadEveryTenSeconds() throws {
         var room = Room()
         room.start()
@@ -89,17 +77,6 @@ import Transfers
         room.send(.disappeared(Self.vlc), after: 4)
         #expect(room.reports == ["stopped 33.0"])
         #expect(room.tracker.deadline == nil)
-    }
-
-    @Test func aStoppedPlayersPositionIsExtrapolated() {
-        var room = Room()
-        room.start(at: 990)
-        room.send(.changed(Self.vlc, PlayerProperties(status: .stopped, position: 0)), after: 60)
-        #expect(room.reports == ["stopped 1000.0"])
-        room.send(.changed(Self.vlc, PlayerProperties(status: .playing)))
-        #expect(room.effects == [.readPosition(Self.vlc)])
-        room.send(.position(Self.vlc, 0))
-        #expect(room.reports == ["started 0.0"])
     }
 
     @Test func theNextTrackEndsThePreviousOne() {
@@ -146,18 +123,6 @@ import Transfers
         room.send(.changed(Self.vlc, PlayerProperties(status: .playing)))
         room.send(.position(Self.vlc, 10), after: 1)
         #expect(room.reports == ["seeked 10.0"])
-    }
-
-    @Test func aSeekThatWasNotAnnouncedIsDetectedByAReading() {
-        var room = Room()
-        room.start()
-        room.send(.tick, after: 10)
-        room.send(.position(Self.vlc, 300))
-        #expect(room.reports == ["seeked 300.0"])
-        // A player that waited for bytes has not sought.
-        room.send(.tick, after: 10)
-        room.send(.position(Self.vlc, 301))
-        #expect(room.reports == ["playing 301.0"])
     }
 
     // MARK: Trust
@@ -245,23 +210,6 @@ import Transfers
         #expect(read == PlayerTracker.capacity)
     }
 
-    @Test func aPlayerWithTwoBusNamesIsTrackedOnce() {
-        var room = Room()
-        room.start()
-        room.send(.appeared(PlayerID(":1.8"), name: "vlc.instance42", process: 42))
-        #expect(room.effects.isEmpty)
-        room.send(.appeared(PlayerID(":1.9"), name: "vlc.instance43", process: 43))
-        #expect(room.effects == [.read(PlayerID(":1.9"))])
-    }
-
-    @Test func aLostBusEndsAllSessions() {
-        var room = Room()
-        room.start(at: 10)
-        room.send(.disconnected, after: 3)
-        #expect(room.reports == ["stopped 13.0"])
-        #expect(room.tracker.deadline == nil)
-    }
-
     // MARK: Resuming
 
     private func isSeek(_ effects: [PlayerTracker.Effect]) -> Bool {
@@ -299,21 +247,6 @@ import Transfers
         #expect(isSeek(room.effects))
     }
 
-    @Test func aPlayerThatResumedByItselfIsNotMoved() {
-        for isAnnounced in [true, false] {
-            var room = Room()
-            room.start()
-            room.send(.answered(Self.vlc, session: 1, resume: 497))
-            if isAnnounced { room.send(.seeked(Self.vlc, 480), after: 0.2) }
-            room.send(.tick, after: 0.3)
-            room.send(.position(Self.vlc, 480.3))
-            #expect(!isSeek(room.effects))
-            room.send(.tick, after: 10)
-            room.send(.position(Self.vlc, 490))
-            #expect(!isSeek(room.effects))
-        }
-    }
-
     @Test(arguments: [
         PlayerProperties(canSeek: false),
         // The answer arrives after the session has ended.
@@ -344,31 +277,5 @@ import Transfers
             }
             #expect(readings < 12, "its position is not read forever")
         }
-    }
-
-    @Test func aPlayerThatDoesNotAnswerWhileItLoadsIsAskedAgain() {
-        var room = Room()
-        room.send(.opened(1))
-        room.send(.appeared(Self.vlc, name: "vlc", process: nil))
-        room.send(.changed(Self.vlc, PlayerProperties(track: PlayerTrack(url: Self.url), status: .playing)))
-        room.send(.located(Self.vlc, url: Self.url, 1))
-        room.send(.position(Self.vlc, nil))
-        room.send(.tick, after: 1)
-        #expect(room.effects == [.readPosition(Self.vlc)])
-        room.send(.position(Self.vlc, 0.4))
-        #expect(room.reports == ["started 0.4"])
-    }
-
-    @Test func theStoredPositionIsNeverOlderThanTheInterval() {
-        var room = Room()
-        room.start()
-        room.send(.tick, after: 1)
-        room.send(.position(Self.vlc, 1))
-        // The daemon writes this seek. It does not write the reading 9.4 seconds later, because it writes playback at
-        // most every ten seconds. So the next reading is due ten seconds after the seek.
-        room.send(.seeked(Self.vlc, 500), after: 0.6)
-        room.send(.tick, after: 9.4)
-        room.send(.position(Self.vlc, 509.4))
-        #expect(room.tracker.deadline == .milliseconds(111_600))
     }
 }

@@ -29,23 +29,6 @@ import Testing
         #expect(try decode(frames.flatMap(\.bytes), inPiecesOf: size) == frames)
     }
 
-    @Test func aFrameIsDecodedOnlyWhenComplete() throws {
-        var decoder = FrameDecoder()
-        let bytes = frames[0].bytes
-        for byte in bytes.dropLast() {
-            withUnsafeBytes(of: byte) { decoder.append($0) }
-            #expect(try decoder.next() == nil)
-        }
-        withUnsafeBytes(of: bytes[bytes.count - 1]) { decoder.append($0) }
-        #expect(try decoder.next() == frames[0])
-        #expect(try decoder.next() == nil)
-    }
-
-    @Test func manyFramesAtOnceComeOutOneByOne() throws {
-        let many = (0..<20_000).map { Frame(kind: .close, number: UInt32($0), payload: [1, 2, 3]) }
-        #expect(try decode(many.flatMap(\.bytes), inPiecesOf: 1 << 20) == many)
-    }
-
     @Test(
         arguments: [
             [0, 0, 0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 99, 1, 0, 0, 0], [255, 255, 255, 255, 1, 0, 0, 0, 0],

@@ -36,18 +36,6 @@ import Transfers
         for count in 0..<grant.count { #expect(Grant(payload: Array(grant.prefix(count))) == nil) }
     }
 
-    @Test func invalidRangesAreRejected() {
-        var request = ReadRequest(episode: 1, generation: 1, range: 5..<9).payload
-        request[16] = 10  // The lower bound, beyond the upper one.
-        #expect(ReadRequest(payload: request) == nil)
-        request[23] = 0x80  // The lower bound becomes negative.
-        #expect(ReadRequest(payload: request) == nil)
-        var grant = Grant(generation: 1, total: nil, file: nil, present: present(5..<9)).payload
-        // The payload ends with the bounds of the range (8 bytes each) and the length of the head (4 bytes).
-        grant[grant.count - 20] = 10
-        #expect(Grant(payload: grant) == nil)
-    }
-
     /// The payload ends with the number of ranges and the length of the head, 4 bytes each.
     @Test(arguments: [4, 8]) func aFalseRangeCountOrLengthIsRefused(distance: Int) {
         var grant = Grant(generation: 1, total: nil, file: nil, present: present()).payload

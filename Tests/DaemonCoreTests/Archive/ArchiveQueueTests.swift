@@ -73,13 +73,6 @@ struct ArchiveQueueTests {
         #expect(queue.due == nil)
     }
 
-    @Test mutating func aChangeOfTheMountsEndsThePause() {
-        queue.request(.move)
-        #expect(run(.offline("away")) == [.examine])
-        queue.request(.examine)
-        #expect(run(files: 1) == [.examine, .reattach, .move, .move])
-    }
-
     @Test mutating func filesOfAReadOnlyFolderAreServedAndNoneIsMoved() {
         queue.request(.move)
         #expect(run(.readOnly("read-only"), files: 1) == [.examine, .reattach])

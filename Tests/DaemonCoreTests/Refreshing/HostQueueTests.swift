@@ -91,17 +91,4 @@ struct HostQueueTests {
             #expect(queue.nextWake(now: now) == wake, "step \(step)")
         }
     }
-
-    @Test func tenThousandOfOneHostStayInOrder() {
-        var queue = HostQueue(total: 8, perHost: 2)
-        for id in 0..<10_000 { queue.enqueue(ShowID(Int64(id)), host: "a") }
-        var order: [ShowID] = []
-        while !queue.isEmpty {
-            for id in queue.start(now: .seconds(0)) {
-                order.append(id)
-                queue.finish(id, .answered, now: .seconds(0))
-            }
-        }
-        #expect(order == (0..<10_000).map { ShowID($0) })
-    }
 }

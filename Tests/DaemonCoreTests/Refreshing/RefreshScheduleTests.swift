@@ -22,17 +22,8 @@ struct RefreshScheduleTests {
         ResponseHead(status: status, fields: fields)
     }
 
-    /// Weekly episodes at irregular hours, so that only the median gap counts.
-    private static let irregular = (0..<20).map {
-        now - Int64($0) * week - [0, 9, 31, 58, 77, 101, 122][$0 % 7] * hour
-    }
-
-    @Test func theDefaultDelayIsFourHours() {
-        #expect(delay(RefreshFacts()) == 4 * Self.hour)
+    @Test func theDefaultDelayIsFourHoursWithAJitterOfTenPercent() {
         #expect(delay(RefreshFacts(head: Self.head())) == 4 * Self.hour)
-    }
-
-    @Test func jitterIsTenPercentEachWay() {
         #expect(delay(RefreshFacts(), random: 0) == 4 * Self.hour * 9 / 10)
         let latest = delay(RefreshFacts(), random: 0.999_999)
         #expect(latest > 4 * Self.hour * 109 / 100 && latest <= 4 * Self.hour * 11 / 10)
@@ -95,16 +86,6 @@ struct RefreshScheduleTests {
         for status in [408, 425, 429, 500, 503] {
             #expect(delay(RefreshFacts(head: Self.head(status), failures: 1)) < Self.hour / 2)
         }
-    }
-
-    @Test func aDormantShowIsRefreshedOnceADay() {
-        let published = (0..<20).map { Self.now - 40 * Self.week - Int64($0) * Self.week }
-        let delay = delay(RefreshFacts(published: published), random: 0.5)
-        #expect(delay >= Self.day * 9 / 10 && delay <= Self.day)
-    }
-
-    @Test func anIrregularWeeklyShowIsRefreshedRoughlyOnceADay() {
-        #expect(delay(RefreshFacts(published: Self.irregular)) > 18 * Self.hour)
     }
 
     @Test func theLimitsOfTheConfigurationHold() {

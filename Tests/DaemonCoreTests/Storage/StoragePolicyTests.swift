@@ -64,15 +64,6 @@ struct StoragePolicyTests {
         #expect(narrow.reserved == [1].ids)
     }
 
-    @Test func aPartialFileThatCannotCompleteYieldsToADownloadThatCan() {
-        let pinned = file("pinned", 500, open: true)
-        let plan = policy.plan(
-            for: snapshot(used: 800, [transfer(1, 700, received: 300), transfer(2, 400)], files: [pinned]))
-        #expect(plan.evictions == ["part 1"])
-        #expect(plan.reserved == [2].ids)
-        #expect(waiting(plan) == [1].ids)
-    }
-
     @Test mutating func aDownloadKeepsItsReservationDespiteEarlierRequests() {
         policy.adopt(policy.plan(for: snapshot([transfer(2, 600)])))
         let plan = policy.plan(for: snapshot(used: 10, [transfer(1, 600), transfer(2, 600, received: 10)]))

@@ -18,14 +18,6 @@ struct TaskRegistryTests {
         return numbers
     }
 
-    @Test mutating func reservedNumbersAreUsedInOrder() {
-        tasks.reserve(1..<4)
-        var used = numbers(2)
-        tasks.reserve(4..<6)
-        used += numbers(3)
-        #expect(used == [1, 2, 3, 4, 5])
-    }
-
     @Test mutating func numbersUsedWithoutAReservationAreNotUsedAgain() {
         tasks.reserve(1..<3)
         var used = numbers(7)

@@ -19,12 +19,6 @@ struct UpkeepPlannerTests {
         return planner.plan(state, at: now)
     }
 
-    @Test mutating func theFirstPlanReadsTheSchedule() {
-        #expect(
-            planner.plan(Self.idle, at: now) == [.clearFutureSchedules, .readSchedule, .wake(at: .seconds(350))])
-        #expect(planner.plan(Self.idle, at: now).isEmpty)
-    }
-
     @Test mutating func anIdleDaemonLeavesOnceAndOnlyAfterItsTime() {
         _ = planner.plan(Self.idle, at: now)
         pass(.seconds(299))
