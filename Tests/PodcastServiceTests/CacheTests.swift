@@ -110,24 +110,6 @@ import Transfers
         try await waitUntil(description: "the other downloads are complete") { try cached(second) == [2, 3, 4, 5] }
     }
 
-    @Test func aReaderOfAWaitingDownloadIsServedBeyondTheLimit() async throws {
-        let (daemon, client) = try await start(capacity: 450_000)
-        try await daemon.download(1, 2, with: client)
-        for number in 1...2 { try await client.act(.pin, try daemon.episode(number).id) }
-        let third = try daemon.episode(3).id
-        try await client.act(.download, third)
-        try await client.event("the download waits") { $0.episode == third && $0.task?.waitsForSpace == true }
-        let grant = try await client.open(third)
-        let read = try await client.read(third, 0..<1_000, generation: grant.generation)
-        #expect(read.present.covers(0..<1_000))
-        // While the episode is open, all of it is downloaded.
-        try await client.completion(of: third)
-        #expect(try cached(daemon) == [1, 2, 3])
-        client.close(third)
-        // No reader is left: the limit applies again.
-        try await waitUntil(description: "the cache is within its limit") { try cached(daemon) == [1, 2] }
-    }
-
     @Test func anEpisodeLargerThanTheCacheFailsToDownloadAndCanBeRead() async throws {
         let gate = Gate(heldAt: 100_000)
         let media = Resource(home.content(1, size: Self.size), etag: "\"m1\"")
@@ -143,29 +125,6 @@ import Transfers
         #expect(read.present.covers(199_000..<200_000))
     }
 
-    /// Several downloads are interrupted, and the next daemon has a smaller cache. The first download completes: the
-    /// partial files of the others do not prevent it.
-    @Test func partialFilesAreEvictedForADownloadThatCanComplete() async throws {
-        let gate = Gate(heldAt: 120_000)
-        for number in 1...3 {
-            let media = Resource(home.content(number, size: Self.size), etag: "\"m\(number)\"")
-            home.web.serve("/feed-\(number).mp3", media) { _ in .hold(gate) }
-        }
-        let (before, first) = try await start(capacity: 1 << 30)
-        let ids = try (1...3).map { try before.episode($0).id }
-        _ = try await first.perform(.act(.download, episodes: ids))
-        for id in ids[..<2] {
-            try await first.event("a part of \(id) is here") { $0.episode == id && $0.task?.received == 120_000 }
-        }
-        await before.stop()
-        gate.open()
-        let (daemon, second) = try await home.connect { $0.storage = StorageLimits(capacity: 390_000, keepFree: 0) }
-        try await waitUntil(description: "one download is complete, the others wait") {
-            try await second.tasks().map(\.waitsForSpace) == [true, true]
-        }
-        #expect(try cached(daemon) == [1])
-    }
-
     @Test func theSpaceToKeepFreeCountsAndTheErrorNamesItsSetting() async throws {
         let disk = try DiskSpace(at: FilePath(home.paths.cache))
         let (daemon, client) = try await start(capacity: 1 << 40, keepFree: disk.total)
@@ -179,14 +138,5 @@ import Transfers
         // The next daemon need not leave any space free, so it resumes the download.
         let second = try await home.start { $0.storage = StorageLimits(capacity: 1 << 40, keepFree: 0) }
         try await waitUntil(description: "the episode is complete") { try second.episode(1).complete }
-    }
-
-    @Test func anOpenReportedByAMountIsRecorded() async throws {
-        let (daemon, client) = try await start(capacity: 1 << 30)
-        try await daemon.download(1, with: client)
-        let id = try daemon.episode(1).id
-        #expect(try daemon.episode(1).lastOpened == nil)
-        client.connection.post(.opened, WireJSON.encode(id))
-        try await waitUntil(description: "the open is recorded") { try daemon.episode(1).lastOpened != nil }
     }
 }

@@ -71,6 +71,7 @@ import Transfers
             $0.conditionLifetime = .milliseconds(20)
         }
         for number in 1...6 { try await subscribe(client, number) }
+        #expect(home.web.requests.allSatisfy { $0.path.hasPrefix("/feed") }, "covers wait for an unmetered link")
         isMetered.withLock { $0 = false }
         for gate in gates.prefix(4) { try await gate.waitUntilReached() }
         let now = WallTime.now.seconds
@@ -80,28 +81,6 @@ import Transfers
         try await waitUntil { try daemon.library.coverCount(dueAt: now) == 0 }
         #expect(try daemon.library.podcasts().allSatisfy { $0.cover == "jpg" })
         try await waitUntil { try await client.tasks().isEmpty }
-    }
-
-    @Test func coversWaitForAnUnmeteredLinkAlsoWhileAClientIsConnected() async throws {
-        publish(image: "/a.jpg")
-        home.web.serve("/a.jpg", Resource(bytes: Self.jpeg, contentType: "image/jpeg"))
-        let readings = Journal<Bool>()
-        let isMetered = Mutex(true)
-        let (daemon, client) = try await home.connect {
-            $0.conditions = {
-                let isMetered = isMetered.withLock { $0 }
-                readings.append(isMetered)
-                return LinkConditions(isMetered: isMetered, isOnBattery: false)
-            }
-            $0.conditionLifetime = .milliseconds(20)
-        }
-        try await subscribe(client)
-        let count = readings.entries.count
-        try await waitUntil { readings.entries.count > count + 3 }
-        #expect(home.web.requests(for: "/a.jpg").isEmpty)
-        #expect(try show(daemon).isCoverDue(at: WallTime.now.seconds))
-        isMetered.withLock { $0 = false }
-        try await waitUntil { try show(daemon).cover == "jpg" }
     }
 
     /// A cover that is refused is fetched no more until its address changes; a server that fails is asked again later.

@@ -13,29 +13,6 @@ import Transfers
 
     // MARK: Restarts
 
-    @Test func theNextDaemonContinuesAnOutstandingDownload() async throws {
-        home.publish(size: 1_000_000)
-        let gate = Gate(heldAt: 400_000)
-        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 1_000_000), etag: "\"m1\"")) { _ in .hold(gate) }
-        let (first, client) = try await home.subscribe()
-        let id = try first.episode().id
-        // A read is enough to create a task.
-        _ = try await client.read(id, 0..<10)
-        try await client.event("part is here") { $0.episode == id && $0.task?.received == 400_000 }
-        await first.stop()
-        #expect(try first.episode().cachedBytes == 400_000)
-
-        gate.open()
-        home.web.clearLog()
-        let (second, again) = try await home.connect()
-        try await waitUntil { try second.episode().complete }
-        #expect(home.web.requests(for: "/feed-1.mp3").map { $0.range?.firstByte } == [400_000])
-        #expect(home.web.bodyBytesWritten(for: "/feed-1.mp3") == 600_000)
-        let file = try #require(try second.library.rendition(of: id)?.file)
-        #expect(try home.bytes(of: file, in: 0..<1_000_000) == home.content(1, size: 1_000_000).bytes)
-        #expect(try await again.tasks().isEmpty)
-    }
-
     @Test func aCacheFileThatTheLibraryDoesNotKnowIsAdopted() async throws {
         home.publish(episodes: 2, size: 300_000)
         let (first, client) = try await home.subscribe()
@@ -63,8 +40,7 @@ import Transfers
     /// The daemon may be killed after a download is complete and before the library records this.
     @Test(arguments: [false, true]) func aTaskWhoseFileIsCompleteEnds(isSuspended: Bool) async throws {
         home.publish(episodes: 2, size: 300_000)
-        let (first, client) = try await home.subscribe()
-        let id = try first.episode(1).id
+        let (first, client, id) = try await home.subscribeToEpisode()
         try await client.act(.suspend, id)
         let task = try #require(try first.library.downloads().first)
         try first.library.setSuspended(download: task.id, isSuspended)
@@ -84,8 +60,7 @@ import Transfers
 
     @Test func cacheFilesOfOtherGenerationsOrNoEpisodeAreRemoved() async throws {
         home.publish(episodes: 2, size: 300_000)
-        let (first, client) = try await home.subscribe()
-        let id = try first.episode(1).id
+        let (first, client, id) = try await home.subscribeToEpisode()
         try await client.act(.download, id, try first.episode(2).id)
         try await client.completion(of: id)
         try await client.completion(of: try first.episode(2).id)
@@ -105,8 +80,7 @@ import Transfers
 
     @Test func aMissingCacheFileIsFetchedAgain() async throws {
         home.publish(size: 300_000)
-        let (first, client) = try await home.subscribe()
-        let id = try first.episode().id
+        let (first, client, id) = try await home.subscribeToEpisode()
         try await client.download(id)
         let file = try #require(home.cacheFiles.first)
         await first.stop()
@@ -130,15 +104,6 @@ import Transfers
     }
 
     // MARK: Exit
-
-    @Test func theIdleTimeBeginsWhenTheLastClientDisconnects() async throws {
-        home.publish()
-        let (daemon, client) = try await home.subscribe { $0.idleExit = .seconds(1) }
-        try await waitForIdleTime()
-        #expect(daemon.idle.entries.isEmpty)
-        client.connection.close()
-        try await waitUntil { daemon.idle.entries.count == 1 }
-    }
 
     /// Waits until a second daemon, which is idle from its start and has the same `idleExit` of one second, has
     /// reported that it is idle. The daemon under test has then had time to report it as well, if it does so wrongly.
@@ -173,20 +138,6 @@ import Transfers
     }
 
     // MARK: Greeting
-
-    @Test func theWelcomeSaysWhatTheDaemonServes() async throws {
-        try await home.start()
-        let client = try RawClient(home.paths.socket)
-        client.send(.hello, number: 3, WireJSON.encode(Hello.command))
-        let frame = try #require(try await client.next())
-        #expect(frame.kind == .welcome && frame.number == 3)
-        #expect(
-            WireJSON.decode(Welcome.self, frame.payload)
-                == Welcome(
-                    protocolVersion: protocolVersion, schema: Library.schemaVersion, library: home.paths.library,
-                    cache: home.paths.cache, version: "test", pid: getpid()))
-        client.end()
-    }
 
     @Test func onlyWatchingClientsReceiveEvents() async throws {
         home.publish()

@@ -44,8 +44,7 @@ import Testing
 
     /// A daemon that was killed between a completion and the reading reads the file at its next start.
     @Test func aFileThatWasNotReadIsReadAtTheNextStart() async throws {
-        let (first, client) = try await home.subscribe()
-        let id = try first.episode(1).id
+        let (first, client, id) = try await home.subscribeToEpisode()
         try await client.download(id)
         try await waitUntil(description: "the file is read") {
             try first.library.renditionsWithUnreadChapters().isEmpty

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import PodcastLibrary
 import PodcastProtocol
 import TestSupport
@@ -23,13 +22,8 @@ import Testing
     @Test func aRejectedReportDoesNotPreventTheOthers() async throws {
         let (daemon, client, ids) = try await start(episodes: 12)
         let bad = ids[5]
-        try await DatabaseQueue(path: home.paths.library).write { db in
-            try db.execute(
-                sql: """
-                    CREATE TRIGGER forbid BEFORE UPDATE OF complete ON rendition
-                    WHEN NEW.complete = 1 AND NEW.episode = \(bad) BEGIN SELECT RAISE(ROLLBACK, 'forbidden'); END
-                    """)
-        }
+        try home.forbid(
+            "BEFORE UPDATE OF complete ON rendition WHEN NEW.complete = 1 AND NEW.episode = \(bad)", by: "ROLLBACK")
         #expect(try await client.perform(.act(.download, episodes: ids)) == .acted(count: 12, problems: []))
         for id in ids where id != bad { try await client.completion(of: id) }
         try await waitUntil(description: "the report is rejected") { await report([], to: daemon) > 0 }
@@ -64,18 +58,12 @@ import Testing
     /// If the open were not recorded, the episode would be evicted too early.
     @Test func anOpenIsRecordedIfALaterEventIsRejected() async throws {
         let (daemon, _, ids) = try await start(episodes: 2)
-        let database = try DatabaseQueue(path: home.paths.library)
-        try await database.write { db in
-            try db.execute(
-                sql: "CREATE TRIGGER forbid BEFORE INSERT ON rendition BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
-        }
+        try home.forbid("BEFORE INSERT ON rendition")
         let rejected = TransferEvent.fileCreated(
             key: MediaID(ids[1]), generation: 1, file: "gone", Pin(total: 20_000, validator: nil), finalURL: nil)
         await report(openOf: ids[0], and: rejected, to: daemon)
         #expect(await report([], to: daemon) == 1)
-        let query = "SELECT last_opened FROM episode WHERE id = \(ids[0])"
-        let opened = try await database.read { db in try Int64.fetchOne(db, sql: query) }
-        #expect(opened ?? 0 > 0)
+        #expect(try daemon.library.episode(id: ids[0])?.lastOpened ?? 0 > 0)
     }
 
     @ServiceActor private func writeAgain(_ daemon: RunningService) { daemon.service.driver.writeAgain() }
@@ -102,13 +90,7 @@ import Testing
     /// Without a bound, one such event would prevent the acknowledgement of all later ones.
     @Test func anEventThatTheLibraryAlwaysRefusesIsSetAside() async throws {
         let (daemon, client, ids) = try await start(episodes: 2)
-        try await DatabaseQueue(path: home.paths.library).write { db in
-            try db.execute(
-                sql: """
-                    CREATE TRIGGER forbid BEFORE UPDATE OF complete ON rendition
-                    WHEN NEW.complete = 1 AND NEW.episode = \(ids[0]) BEGIN SELECT RAISE(ABORT, 'forbidden'); END
-                    """)
-        }
+        try home.forbid("BEFORE UPDATE OF complete ON rendition WHEN NEW.complete = 1 AND NEW.episode = \(ids[0])")
         try await client.act(.download, ids[0])
         try await waitUntil(description: "the completion is refused") { await report([], to: daemon) > 0 }
         for _ in 1..<CoreDriver.mostRefusals { await writeAgain(daemon) }
@@ -120,11 +102,7 @@ import Testing
 
     @Test func laterEventsOfAFileWaitForOneThatCannotBeWritten() async throws {
         let (daemon, _, ids) = try await start(episodes: 1)
-        let database = try DatabaseQueue(path: home.paths.library)
-        try await database.write { db in
-            try db.execute(
-                sql: "CREATE TRIGGER forbid BEFORE INSERT ON rendition BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
-        }
+        try home.forbid("BEFORE INSERT ON rendition")
         let key = MediaID(ids[0])
         let pin = Pin(total: 20_000, validator: nil)
         // The second event affects more than the library (`isRecord` is false), so the daemon does not write it in the
@@ -134,7 +112,7 @@ import Testing
             .abandoned(key: key, generation: 1, file: "gone"),
         ]
         #expect(await report(events, to: daemon) == 2)
-        try await database.write { db in try db.execute(sql: "DROP TRIGGER forbid") }
+        try home.allow()
         await writeAgain(daemon)
         #expect(await report([], to: daemon) == 0)
         // If the daemon had written the events in the opposite order, the library would still contain the removed file.
@@ -150,6 +128,7 @@ import Testing
             client.close(id)
             #expect(try await client.perform(.act(.evict, episodes: [id])) == .acted(count: 1, problems: []))
             #expect(try daemon.library.rendition(of: id) == nil)
+            #expect(try await client.tasks().isEmpty && daemon.library.downloads().isEmpty)
         }
         #expect(home.cacheFiles.isEmpty)
     }

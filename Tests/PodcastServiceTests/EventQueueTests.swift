@@ -27,17 +27,6 @@ struct EventQueueTests {
         }
     }
 
-    @Test func eventsAreDrainedOnceAndInOrder() {
-        queue.enqueue(.opened(1))
-        queue.enqueue(.transfer(.completed(key: 2, generation: 1, FileFacts(size: 0, sha256: ""))))
-        queue.enqueue(.transfer(.failed(key: 3, TransferError(.failed, ""))))
-        queue.enqueue(.opened(4))
-        #expect(numbers(queue.drain()) == [1, 2, 3, 4])
-        #expect(queue.drain().isEmpty)
-        queue.enqueue(.opened(5))
-        #expect(numbers(queue.drain()) == [5])
-    }
-
     @Test func theEngineTimesTheDelivery() async throws {
         let watching = watch()
         defer { watching.cancel() }

@@ -32,6 +32,7 @@ extension FoundShowTests {
         #expect(shows == expected)
         #expect(problems.isEmpty)
         #expect(home.web.requests(for: "/itunes").first?.request.query == "media=podcast&term=some%20thing&limit=50")
+        for limit in [0, 201] { #expect(await client.failure(of: .search(term: "x", limit: limit))?.kind == .usage) }
         // Nothing was stored.
         #expect(try daemon.library.podcast(url: "https://one.example/feed") == nil)
         #expect(try await folders("some thing", client).map(\.name) == ["One", "Mine"])
@@ -76,28 +77,6 @@ extension FoundShowTests {
         #expect(try await client.tasks().isEmpty)
     }
 
-    @Test func resultsOfCataloguesAreMergedAndAFailureIsAWarning() async throws {
-        answer([Show("One", url: "https://one.example/feed")])
-        home.web.serve(
-            Self.indexPath,
-            CatalogueAnswers.podcastIndex([
-                Show("One again", url: "http://one.example/feed/", author: "Ann"),
-                Show("Two", url: "https://two.example/feed"),
-            ]), [.status(503)])
-        let (_, client) = try await start(index: true)
-        let (some, problems) = try await search("tide", client)
-        #expect(some.map(\.title) == ["One"])
-        #expect(problems == ["Podcast Index: the server answered 503; try again later"])
-        // The catalogue that has answered is not queried again; the other is.
-        let (all, none) = try await search("tide", client)
-        #expect(all.map(\.title) == ["One", "Two"] && all[0].author == "Ann" && none.isEmpty)
-        #expect(searches() == 1 && searches(Self.indexPath) == 2)
-        let asked = try #require(home.web.requests(for: Self.indexPath).first)
-        #expect(asked.headers["X-Auth-Key"] == "KEY" && asked.headers["User-Agent"] == "podfs-test")
-        #expect(asked.headers["Authorization"]?.count == 40)
-        #expect(home.web.requests(for: "/itunes").first?.headers["Authorization"] == nil)
-    }
-
     @Test func credentialsDoNotFollowARedirect() async throws {
         answer([Show("One", url: "https://one.example/feed")])
         home.web.serve(Self.indexPath) { [home] _ in .redirect(to: home.web.url("/thief", host: "localhost")) }
@@ -133,18 +112,6 @@ extension FoundShowTests {
         home.web.stop()
         let away = try #require(await client.failure(of: .searchFolder(term: "tide")))
         #expect(away.errorNumber == EHOSTUNREACH && away.message.contains("iTunes: "))
-    }
-
-    @Test(arguments: ["", "   ", String(repeating: "x", count: 201), "\u{0}"])
-    func unusableTermsAndLimitsAreRefused(term: String) async throws {
-        let (_, client) = try await start()
-        for command in [Command.search(term: term, limit: 10), .searchFolder(term: term)] {
-            let failure = try #require(await client.failure(of: command))
-            #expect(failure.kind == .usage && failure.errorNumber == EINVAL)
-        }
-        #expect(await client.failure(of: .search(term: "x", limit: 0))?.kind == .usage)
-        #expect(await client.failure(of: .search(term: "x", limit: 201))?.kind == .usage)
-        #expect(searches() == 0)
     }
 
     @Test func hostileResultsBecomeHarmlessFolders() async throws {

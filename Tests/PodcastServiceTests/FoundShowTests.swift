@@ -1,7 +1,6 @@
-import CLinux
-import Foundation
 import Glibc
 import PodcastProtocol
+import SystemPackage
 import TestSupport
 import Testing
 import Transfers
@@ -126,27 +125,6 @@ import Transfers
         #expect(episodes.count == 5 && episodes.allSatisfy(\.listed))
     }
 
-    @Test func subscribingKeepsIdentifiersAndCachedFiles() async throws {
-        home.publish("My Tides", episodes: 2)
-        let (daemon, client) = try await start { $0.ephemeralLinger = .seconds(3_600) }
-        let id = try await findShow(client)
-        let episode = try #require(try daemon.library.episodes(of: id).first).id
-        _ = try await client.open(episode)
-        _ = try await client.read(episode, 0..<1_000)
-        try await client.completion(of: episode)
-        #expect(
-            try await client.perform(.subscribe(url: home.web.url("/feed.xml"), name: nil))
-                == .subscribed(name: "My Tides", episodes: 2, skipped: 0))
-        client.close(episode)
-        let row = try #require(try daemon.library.episode(id: episode))
-        #expect(row.podcast == id && row.complete && home.cacheFiles.count == 1)
-        #expect(try daemon.library.podcasts().map(\.id) == [id])
-        await daemon.stop()
-        // The next daemon does not remove the cached file at its start.
-        let (second, _) = try await start()
-        #expect(try second.library.episode(id: episode)?.complete == true && home.cacheFiles.count == 1)
-    }
-
     // MARK: Cleanup
 
     @Test func theLastCloseRemovesTheCachedFile() async throws {
@@ -209,14 +187,15 @@ import Transfers
         // The test holds a lease (a shared lock on the cache file) in place of a mount that outlives the daemon and has
         // an episode open.
         let file = try #require(try daemon.library.rendition(of: episodes[1])?.file)
-        let lease = try MediaLease(home.cacheFile(file))
+        var lease: MediaReader? = try MediaReader(name: file, in: FilePath(home.paths.cache))
         await daemon.stop()
         let (second, mount) = try await start()
         #expect(home.cacheFiles.count == 2)
         #expect(try second.library.rendition(of: episodes[2]) == nil)
         #expect(try second.library.rendition(of: episodes[1]) != nil)
         // The second daemon never received the open of this episode. It removes the file at the close nevertheless.
-        lease.end()
+        withExtendedLifetime(lease) {}
+        lease = nil
         mount.close(episodes[1])
         try await waitUntil(description: "the file is removed") { home.cacheFiles.count == 1 }
         #expect(try second.library.rendition(of: episodes[0]) != nil)
@@ -251,17 +230,4 @@ import Transfers
         await daemon.service.found.purge(at: now + 2 * 86_500)
         #expect(try ids.map { try daemon.library.podcast(id: $0) != nil } == [false, false, false])
     }
-}
-
-/// The shared lock on a cache file that a mount holds while it has the file open.
-private final class MediaLease {
-    private let descriptor: Int32
-
-    init(_ path: String) throws {
-        descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        try #require(descriptor >= 0)
-        try #require(clinux_ofd_lock(descriptor, Int16(F_RDLCK)) == 0)
-    }
-
-    func end() { close(descriptor) }
 }

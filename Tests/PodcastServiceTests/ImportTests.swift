@@ -67,61 +67,6 @@ import Testing
         #expect(podcast.state == Podcast.active && podcast.title == "Other title" && podcast.episodes == 3)
     }
 
-    @Test func blogsGoneFeedsAndFileAddressesAreRefused() async throws {
-        home.web.serve("/blog.xml", Resource(text: FeedBuilder(title: "Blog", items: [.init(title: "a")]).text))
-        home.web.serve("/gone.xml") { _ in .status(410) }
-        let (daemon, client) = try await home.connect()
-        for (path, says) in [("/blog.xml", "enclosure"), ("/gone.xml", "410")] {
-            guard case .refused(let error) = try await add(path, to: client) else {
-                Issue.record("\(path) was not refused")
-                continue
-            }
-            #expect(error.contains(says))
-        }
-        let file = ImportItem(url: "file:///etc/passwd", title: "File")
-        #expect(
-            try await client.perform(.importShow(file))
-                == .imported(.refused(error: "file:///etc/passwd is not http or https")))
-        #expect(try daemon.library.podcasts().isEmpty)
-    }
-
-    @Test func aHostIsAskedForTwoFeedsAtATime() async throws {
-        let gate = Gate(heldAt: 0)
-        for number in 1...6 {
-            home.publish("Show \(number)", path: "/\(number).xml")
-            let text = FeedBuilder.show("Show \(number)", episodes: 1) { _ in "http://127.0.0.1:9/x.mp3" }.text
-            home.web.serve("/\(number).xml", Resource(text: text)) { _ in .holdHead(gate) }
-        }
-        let (daemon, client) = try await home.connect()
-        let web = home.web
-        try await withThrowingTaskGroup(of: ImportResult.self) { group in
-            for number in 1...6 { group.addTask { try await self.add("/\(number).xml", to: client) } }
-            try await waitUntil(description: "two feeds are requested") { web.requests.count == 2 }
-            // The daemon answers other commands while the feeds are being fetched.
-            #expect(try await client.tasks().count == 2)
-            gate.open()
-            for try await result in group { if case .added = result { continue } else { Issue.record("\(result)") } }
-        }
-        #expect(web.peakConcurrentRequests == 2)
-        #expect(try daemon.library.podcasts().count == 6)
-    }
-
-    @Test func aHostThatAnswers429ReceivesNoFurtherRequest() async throws {
-        home.web.serve("/1.xml") { _ in .status(429) }
-        home.publish("Two", path: "/2.xml")
-        let (daemon, client) = try await home.connect()
-        guard case .kept(name: "One", _) = try await add("/1.xml", title: "One", to: client),
-            case .kept(name: "Two of the list", let error) = try await add(
-                "/2.xml", title: "Two of the list", to: client)
-        else {
-            Issue.record("not kept")
-            return
-        }
-        #expect(error.contains("fewer requests"))
-        #expect(home.web.requests.map(\.path) == ["/1.xml"])
-        #expect(try daemon.library.podcasts().map(\.httpStatus) == [429, 429])
-    }
-
     @Test func theNextFeedsOfAHostAreFetchedWhileOthersWaitForTheLibrary() async throws {
         for number in 1...5 { home.publish("Show \(number)", path: "/\(number).xml") }
         let (_, client) = try await home.connect()

@@ -51,8 +51,7 @@ import Transfers
     /// A client need not wait for a reply before it sends the next command.
     @Test func commandsOfAConnectionBeginInTheirOrder() async throws {
         home.publish()
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
+        let (daemon, client, id) = try await home.subscribeToEpisode()
         for _ in 0..<50 {
             for position in 1...40 {
                 client.connection.send(.setPosition(episode: id, seconds: Double(position))) { _ in }

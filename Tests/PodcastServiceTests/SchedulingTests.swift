@@ -46,18 +46,6 @@ import Transfers
         #expect(next > Int64(Date().timeIntervalSince1970) + 7_000)
     }
 
-    @Test func aGoneFeedIsNotScheduledAgainAndItsEpisodesStay() async throws {
-        home.publish(episodes: 2)
-        // The feed is not refreshed on schedule here: otherwise the command could join a scheduled refresh that began
-        // before the feed was gone.
-        let (daemon, client) = try await home.subscribe()
-        home.web.serve("/feed.xml", behaviour: { _ in .status(410) })
-        #expect(try await client.refresh()[0].error?.contains("410") == true)
-        #expect(try show(daemon).state == "gone" && show(daemon).nextRefresh == nil)
-        #expect(try daemon.library.refreshSubjects(dueAt: .max).isEmpty)
-        #expect(try show(daemon).episodes == 2)
-    }
-
     // MARK: Moving
 
     @Test func aPermanentRedirectRewritesTheSubscription() async throws {
@@ -126,8 +114,7 @@ import Transfers
 
     @Test func aReaderOfAnExpiredAddressGetsTheFeedsNewOne() async throws {
         home.publish(size: 300_000)
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
+        let (daemon, client, id) = try await home.subscribeToEpisode()
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(403) })
         let moved = FeedBuilder.show("Show", episodes: 1, length: 300_000) { _ in self.home.web.url("/moved.mp3") }
         home.web.serve("/feed.xml", Resource(text: moved.text))
@@ -138,18 +125,6 @@ import Transfers
         try await client.completion(of: id)
         #expect(home.web.requests(for: "/feed-1.mp3").count == 1)
         #expect(try daemon.episode().url == home.web.url("/moved.mp3"))
-    }
-
-    @Test func aRefusedAddressThatTheFeedRepeatsFailsAfterOneRefresh() async throws {
-        home.publish()
-        let (daemon, client) = try await home.subscribe()
-        home.web.serve("/feed-1.mp3", behaviour: { _ in .status(404) })
-        home.web.clearLog()
-        await #expect { try await client.open(try daemon.episode().id) } throws: {
-            ($0 as? Failure)?.errorNumber == ENODATA
-        }
-        await #expect(throws: Failure.self) { try await client.open(try daemon.episode().id) }
-        #expect(home.web.requests.map(\.path) == ["/feed-1.mp3", "/feed.xml"])
     }
 
     // MARK: Automatic downloads and retention
@@ -279,19 +254,6 @@ import Transfers
         try await client.refresh()
         #expect(home.web.requests(for: "/feed.xml").last?.headers["if-none-match"] == nil)
         #expect(try daemon.library.episodes(of: id).map { [$0.name, "\($0.id)"] } == before)
-    }
-
-    @Test func unlistedEpisodesAreNotRestored() async throws {
-        home.publish(episodes: 3)
-        let (daemon, client) = try await home.subscribe()
-        try await set(client, daemon, "keep=1 episode")
-        var shorter = FeedBuilder.show("Show", episodes: 3) { self.home.web.url("/feed-\($0).mp3") }
-        // The oldest episode leaves the feed.
-        shorter.items.removeLast()
-        home.web.serve("/feed.xml", Resource(text: shorter.text))
-        try await client.refresh()
-        try await set(client, daemon, "keep=all")
-        #expect(try show(daemon).episodes == 2)
     }
 
     /// The configuration file applies to all shows without a `keep` of their own.

@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import GRDB
 import Glibc
 import PodcastLibrary
 import PodcastProtocol
@@ -69,6 +70,14 @@ final class ServiceHome: Sendable {
         return (daemon, client)
     }
 
+    /// Subscribes like `subscribe`, and also returns the first episode of the show.
+    func subscribeToEpisode(
+        _ change: (inout ServiceConfiguration) -> Void = { _ in }
+    ) async throws -> (RunningService, ServiceClient, EpisodeID) {
+        let (daemon, client) = try await subscribe(change)
+        return (daemon, client, try daemon.episode().id)
+    }
+
     /// Serves a show of `count` episodes at `path`, each with media of `size` bytes at `media(_:of:)`.
     func publish(
         _ title: String = "Show", episodes count: Int = 1, size: Int = 200_000, path: String = "/feed.xml",
@@ -107,9 +116,21 @@ final class ServiceHome: Sendable {
     func stalled(_ gate: Gate) async throws -> (RunningService, ServiceClient, EpisodeID) {
         publish(size: 600_000)
         web.serve("/feed-1.mp3", Resource(content(1, size: 600_000), etag: "\"m1\"")) { _ in .hold(gate) }
-        let (daemon, client) = try await subscribe()
-        return (daemon, client, try daemon.episode().id)
+        return try await subscribeToEpisode()
     }
+
+    /// Changes the library without the daemon's knowledge.
+    func execute(_ sql: String) throws {
+        try DatabaseQueue(path: paths.library).write { db in try db.execute(sql: sql) }
+    }
+
+    /// Makes SQLite reject a statement. `what` is the event and the condition of a trigger, such as `BEFORE INSERT ON`.
+    func forbid(_ what: String, by resolution: String = "ABORT") throws {
+        try execute("CREATE TRIGGER forbid \(what) BEGIN SELECT RAISE(\(resolution), 'forbidden'); END")
+    }
+
+    /// Ends the effect of `forbid`.
+    func allow() throws { try execute("DROP TRIGGER forbid") }
 }
 
 /// A daemon in the test's process.

@@ -23,8 +23,7 @@ import Transfers
 
     @Test func aTaskStartsSuspendedAndItsEndIsReportedOnce() async throws {
         home.publish()
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
+        let (_, client, id) = try await home.subscribeToEpisode()
         let session = try await open(.default)
         let task = try await session.downloadTask(episode: id)
         #expect(task.info.state == .suspended && task.info.received == 0)
@@ -227,24 +226,6 @@ import Transfers
         #expect(await other.failure(of: .createTask(episode: 999))?.message.contains("999") == true)
         #expect(await other.failure(of: .suspendTask(episode: 999))?.message.contains("999") == true)
         #expect(await other.failure(of: .resumeTask(episode: 999))?.message.contains("999") == true)
-    }
-
-    @Test func sequenceNumbersIncreaseAcrossDaemonsAndFinalEventsAreStored() async throws {
-        home.publish()
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
-        try await client.act(.download, id)
-        let completed = try await client.completion(of: id)
-        let sequences = client.events.entries.map(\.sequence)
-        #expect(sequences == sequences.sorted() && Set(sequences).count == sequences.count)
-        await daemon.stop()
-
-        let (_, late) = try await home.connect()
-        #expect(try await late.perform(.events(since: 0)) == .events([completed]))
-        #expect(try await late.perform(.events(since: completed.sequence)) == .events([]))
-        try await late.perform(.setPlayed(episode: id, true))
-        let change = try await late.event("of the change") { $0.kind == .library }
-        #expect(change.sequence > sequences.max() ?? 0)
     }
 }
 

@@ -57,26 +57,6 @@ struct SocketServerTests {
 
     // MARK: Clients
 
-    @Test func manyClientsExchangeManyFrames() async throws {
-        let server = try serve()
-        try await withThrowingTaskGroup(of: Int.self) { group in
-            for client in 0..<10 {
-                let connection = try connect()
-                group.addTask {
-                    var right = 0
-                    for index in 0..<100 {
-                        let payload = Array("\(client) \(index)".utf8)
-                        if try await connection.exchange(.command, payload).payload == payload { right += 1 }
-                    }
-                    connection.close()
-                    return right
-                }
-            }
-            for try await right in group { #expect(right == 100) }
-        }
-        server.stop()
-    }
-
     @Test func aClientWithManyUnansweredCommandsIsNotReadFrom() async throws {
         let waiting = Mutex<[@Sendable () -> Void]>([])
         @Sendable func takeWaiting() -> [@Sendable () -> Void] {
@@ -213,19 +193,6 @@ struct SocketServerTests {
         try await waitUntil { journal.entries == ["gone"] }
         #expect(try await connect().exchange(.command, [1]).payload == [1])
         server.stop()
-    }
-
-    @Test func stoppingEndsEveryConnection() async throws {
-        let journal = Journal<String>()
-        let server = try serve(disconnected: { _ in journal.append("gone") })
-        let clients = try (0..<5).map { _ in try RawClient(path) }
-        for client in clients {
-            client.send(.command, number: 1)
-            #expect(try await client.next() != nil)
-        }
-        server.stop()
-        #expect(journal.entries.count == 5)
-        for client in clients { #expect(try await client.next() == nil) }
     }
 }
 

@@ -41,23 +41,9 @@ import Transfers
         #expect(try await client.tasks().isEmpty)
     }
 
-    @Test func aTaskReportsItsProgress() async throws {
-        let (daemon, client, id) = try await home.stalled(gate)
-        try await downloadHalf(client, id)
-        let task = try #require(try await client.tasks().first)
-        #expect(task.kind == .download && task.path == "Show/2026-01-01 Episode 1.mp3" && task.episode == id)
-        #expect(task.state == .running && task.received == 300_000 && task.expected == 600_000 && task.error == nil)
-        #expect(try daemon.library.downloads().map(\.id) == [task.id])
-        let event = try await client.event("of progress") { $0.task?.received == 300_000 }
-        #expect(event.task?.ranges == "0-299999" && event.task?.id == task.id && event.path == task.path)
-        gate.open()
-        try await client.completion(of: id)
-    }
-
     @Test func unknownEpisodesAreProblemsAndTheOthersAreHandled() async throws {
         home.publish(episodes: 1)
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
+        let (daemon, client, id) = try await home.subscribeToEpisode()
         let (count, problems) = try await client.act(.pin, 998, id, 999)
         #expect(count == 1)
         #expect(problems.count == 2 && problems[0].contains("998") && problems[1].contains("999"))
@@ -88,23 +74,9 @@ import Transfers
         #expect(try second.library.downloads().isEmpty)
     }
 
-    @Test func aReaderOfASuspendedEpisodeGetsItsBytes() async throws {
-        let (daemon, client, id) = try await home.stalled(gate)
-        try await downloadHalf(client, id)
-        try await client.act(.suspend, id)
-        try await client.state(.suspended, of: id)
-        gate.open()
-        let grant = try await client.read(id, 550_000..<600_000)
-        let bytes = try home.bytes(of: try #require(grant.file), in: 550_000..<600_000)
-        #expect(home.content(1, size: 600_000).matches(bytes, at: 550_000))
-        #expect(try daemon.library.download(of: id)?.suspended == true)
-        #expect(try await client.tasks().map(\.state) == [.suspended])
-    }
-
     @Test func anEpisodeCanBeSuspendedBeforeItBegins() async throws {
         home.publish()
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
+        let (_, client, id) = try await home.subscribeToEpisode()
         #expect(try await client.act(.suspend, id).count == 1)
         #expect(try await client.tasks().map(\.state) == [.suspended])
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
@@ -142,8 +114,7 @@ import Transfers
             // On a slow machine too, the 25 responses do not complete the download.
             .throttle(bytesPerSecond: 1_000_000).stall(after: 100_000)
         }
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
+        let (daemon, client, id) = try await home.subscribeToEpisode()
         for _ in 0..<25 {
             try await client.act(.download, id)
             try await client.act(.cancel, id)
@@ -161,8 +132,7 @@ import Transfers
     @Test func aPermanentFailureIsKeptUntilTheTaskIsResumed() async throws {
         home.publish()
         home.web.remove("/feed-1.mp3")
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
+        let (daemon, client, id) = try await home.subscribeToEpisode()
         let request = ReadRequest(episode: id, generation: 1, range: 0..<10)
         let failure = await #expect(throws: Failure.self) {
             try await client.connection.exchange(.read, request.payload)
@@ -191,23 +161,6 @@ import Transfers
         #expect(try second.library.downloads().isEmpty)
     }
 
-    @Test func aFailedTaskCanBeCancelled() async throws {
-        home.publish()
-        home.web.serve("/feed-1.mp3", behaviour: { _ in .status(403) })
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
-        try await client.act(.download, id)
-        try await client.state(.failed, of: id)
-        #expect(try daemon.library.download(of: id)?.errorNumber == Int(EACCES))
-        await daemon.stop()
-        // The next daemon's engine has no record of the task.
-        let (second, again) = try await home.connect()
-        #expect(try await again.act(.cancel, id).count == 1)
-        #expect(try await again.tasks().isEmpty)
-        #expect(try second.library.downloads().isEmpty)
-        try await again.state(.remote, of: id)
-    }
-
     /// A task that ends in one of these ways has no `completed` event.
     @Test(arguments: ["cancelled", "removed with its show"])
     func anIdleEventFollowsTheEndOfTheLastTask(end: String) async throws {
@@ -226,8 +179,7 @@ import Transfers
     @Test func aFailedLastTaskCausesOneIdleEvent() async throws {
         home.publish()
         home.web.serve("/feed-1.mp3", behaviour: { _ in .status(403) })
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
+        let (_, client, id) = try await home.subscribeToEpisode()
         try await client.act(.download, id)
         try await client.event("all is done") { $0.kind == .idle }
         try await client.act(.cancel, id)
@@ -239,8 +191,7 @@ import Transfers
 
     @Test func evictingFreesTheSpaceAndBeginsANewGeneration() async throws {
         home.publish()
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
+        let (daemon, client, id) = try await home.subscribeToEpisode()
         try await client.download(id)
         #expect(home.cacheFiles.count == 1)
         #expect(try await client.act(.evict, id).count == 1)
@@ -257,20 +208,9 @@ import Transfers
         #expect(try daemon.episode().complete)
     }
 
-    @Test func evictingAnEpisodeEndsItsTask() async throws {
-        let (daemon, client, id) = try await home.stalled(gate)
-        try await downloadHalf(client, id)
-        #expect(try await client.act(.evict, id).count == 1)
-        #expect(try await client.tasks().isEmpty)
-        #expect(try daemon.library.downloads().isEmpty)
-        #expect(home.cacheFiles.isEmpty)
-        try await client.state(.remote, of: id)
-    }
-
     @Test func aPinnedEpisodeIsNotEvicted() async throws {
         home.publish()
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
+        let (_, client, id) = try await home.subscribeToEpisode()
         try await client.act(.pin, id)
         try await client.download(id)
         let (count, problems) = try await client.act(.evict, id)
@@ -285,8 +225,7 @@ import Transfers
 
     @Test func anEpisodeThatIsBeingReadIsNotEvicted() async throws {
         home.publish()
-        let (daemon, client) = try await home.subscribe()
-        let id = try daemon.episode().id
+        let (daemon, client, id) = try await home.subscribeToEpisode()
         let file = try #require(try await client.read(id, 0..<10).file)
         try await client.completion(of: id)
         // This lock is like the lease of a mount that has the file open.
@@ -320,18 +259,5 @@ import Transfers
         #expect(list.tasks.count == TaskList.limit && list.omitted.values.reduce(0, +) == 200)
         #expect(try await client.perform(.act(.cancel, episodes: ids)) == .acted(count: 300, problems: []))
         #expect(try await client.tasks().isEmpty && daemon.library.downloads().isEmpty)
-    }
-
-    @Test func theHookRunsForCompleteDownloads() async throws {
-        home.publish()
-        let output = home.directory.file("done")
-        let (daemon, client) = try await home.subscribe {
-            $0.onDownload = "echo \"$PODFS_SHOW/$PODFS_EPISODE $PODFS_URL\" > '\(output)'"
-        }
-        try await client.act(.download, try daemon.episode().id)
-        try await waitUntil(description: "the hook has run") {
-            (try? String(contentsOfFile: output, encoding: .utf8))
-                == "Show/2026-01-01 Episode 1.mp3 \(home.web.url("/feed-1.mp3"))\n"
-        }
     }
 }

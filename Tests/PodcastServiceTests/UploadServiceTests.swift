@@ -104,23 +104,6 @@ import Transfers
         #expect(try await act(.resume, id, client) == ["there is no upload:\(id); see: podfs status"])
     }
 
-    @Test(arguments: [true, false]) func theNextDaemonContinuesAnUpload(_ speaksTus: Bool) async throws {
-        server.change {
-            $0.bytesPerSecond = 400_000
-            $0.speaksTus = speaksTus
-        }
-        let (first, client) = try await start()
-        let id = try await publish(request(), client).id
-        try await client.event("bytes go") { $0.task?.id == id && ($0.task?.received ?? 0) > 200_000 }
-        await first.stop()
-        // The upload is so slow that the client connects before it ends.
-        let (_, other) = try await start()
-        server.change { $0.bytesPerSecond = nil }
-        #expect(try await end(of: id, other).kind == .completed)
-        try expectWhole()
-        #expect(server.calls("POST").count == 1)
-    }
-
     @Test func aSuspendedUploadStaysSuspendedInTheNextDaemon() async throws {
         server.stop()
         let (first, client) = try await start()
@@ -197,18 +180,6 @@ import Transfers
     }
 
     // MARK: Bad input
-
-    @Test func aRefusedUploadIsKeptUntilItIsResumed() async throws {
-        server.misbehave { $0.method == "PUT" && $0.index == 0 ? .status(413) : nil }
-        let (_, client) = try await start()
-        let id = try await publish(request(), client).id
-        let event = try await end(of: id, client)
-        #expect(event.kind == .failed && event.task?.error?.contains("413") ?? false)
-        #expect(try await client.tasks().map(\.state) == [.failed] && copies.count == 1)
-        _ = try await act(.resume, id, client)
-        try await client.event("it completes") { $0.task?.id == id && $0.kind == .completed }
-        try expectWhole()
-    }
 
     @Test func credentialsAreStoredSeparatelyAndRemovedWithTheUpload() async throws {
         server.change { $0.authorization = "Basic dTpw" }

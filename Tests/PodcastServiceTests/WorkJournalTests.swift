@@ -73,40 +73,6 @@ import Transfers
         #expect(WorkJournal(paths: home.paths).open(now: now) { _ in "n" }.isEmpty)
     }
 
-    @Test func aFeedThatCrashesTheDaemonIsSkippedUntilACommandNamesIt() async throws {
-        home.publish("Bad", path: "/bad.xml")
-        home.publish("Good", path: "/good.xml")
-        let (first, client) = try await home.connect()
-        try await client.subscribe(home.web.url("/bad.xml"))
-        try await client.subscribe(home.web.url("/good.xml"))
-        let bad = try #require(try first.library.podcast(named: "Bad")).id
-        let good = try #require(try first.library.podcast(named: "Good")).id
-        await first.stop()
-        die(under: WorkItem(kind: .refresh, id: bad.rawValue), WorkItem(kind: .refresh, id: good.rawValue))
-        die(under: WorkItem(kind: .refresh, id: bad.rawValue))
-
-        // Both shows are due.
-        let library = try Library.openForWriting(at: home.paths.library)
-        for show in [bad, good] { try library.setNextRefresh(podcast: show, 1) }
-        let web = home.web
-        web.clearLog()
-        let (daemon, second) = try await home.connect()
-        try await waitUntil(description: "the other show is refreshed") { web.requests(for: "/good.xml").count == 1 }
-        try await waitUntil(description: "the refresh is recorded") {
-            try daemon.library.podcast(id: good)?.nextRefresh ?? 0 > now
-        }
-        #expect(web.requests(for: "/bad.xml").isEmpty)
-        #expect(try #require(try daemon.library.podcast(id: bad)?.nextRefresh) >= now + 86_000)
-        #expect(skipped() == [WorkItem(kind: .refresh, id: bad.rawValue)])
-
-        let all = try await second.refresh()
-        #expect(all.first { $0.name == "Bad" }?.error?.contains("podfs refresh Bad") == true)
-        #expect(web.requests(for: "/bad.xml").isEmpty)
-        let one = try await second.refresh(bad)
-        #expect(one == [RefreshResult(name: "Bad", added: 0)])
-        #expect(web.requests(for: "/bad.xml").count == 1 && skipped().isEmpty)
-    }
-
     @Test func feedsWithACrashAreRefreshedOneByOne() async throws {
         for number in 1...4 { home.publish("Show \(number)", path: "/\(number).xml") }
         let (first, client) = try await home.connect()

@@ -129,19 +129,6 @@ import Transfers
         #expect(media("\(folder)/\(path)"))
     }
 
-    /// A daemon was killed after it had renamed the file, or another machine has archived the same episode.
-    @Test func aFileWithTheSameContentIsUsed() async throws {
-        let (daemon, client) = try await start(archivesAll: true)
-        try await client.subscribe(home.web.url("/feed.xml"))
-        let name = try daemon.episode(1).name
-        try home.directory.makeDirectory("archive/Show")
-        try home.directory.write("archive/Show/\(name)", home.content(1, size: Self.size).bytes)
-        try await daemon.download(1, with: client)
-        try await waitUntilArchived(1, daemon)
-        #expect(try names().filter { $0.hasSuffix(".mp3") } == [name])
-        try await waitUntil(description: "the copy in the cache is removed") { home.cacheFiles.isEmpty }
-    }
-
     @Test func unfinishedFilesOfAKilledDaemonAreRemoved() async throws {
         let (first, _, _) = try await startArchived()
         let owner = try #require(first.library.archiveFolder()?.owner)
@@ -211,16 +198,6 @@ import Transfers
 
     // MARK: Staying
 
-    @Test func anArchivedEpisodeIsNotEvicted() async throws {
-        let (daemon, client, path) = try await startArchived()
-        let id = try daemon.episode(1).id
-        let (count, problems) = try await client.act(.evict, id)
-        #expect(count == 0)
-        #expect(problems.first?.contains("it is in the archive") == true)
-        #expect(try isArchived(1, daemon))
-        #expect(media(path))
-    }
-
     @Test func theFileStaysAfterUnsubscribeAndIsFoundAgain() async throws {
         let (daemon, client, path) = try await startArchived()
         _ = try await client.perform(.unsubscribe(podcast: show(daemon)))
@@ -267,19 +244,6 @@ import Transfers
         #expect(try third.library.archiveProblem() == nil)
     }
 
-    @Test func aChangedFileIsNotServedNorReplacedAndADownloadGoesBesideIt() async throws {
-        let (daemon, client, path) = try await startArchived()
-        try Data("tagged by me".utf8).write(to: URL(fileURLWithPath: path))
-        let id = try daemon.episode(1).id
-        #expect(try await client.perform(.examineArchived(episode: id)) == .done)
-        #expect(try daemon.episode(1).archive?.defect == "the file was changed")
-        #expect(try !daemon.episode(1).complete)
-        try await client.act(.download, id)
-        try await waitUntilArchived(1, daemon)
-        #expect(try String(contentsOfFile: path, encoding: .utf8) == "tagged by me")
-        #expect(media("\(folder)/\(try #require(daemon.episode(1).archive?.path))"))
-    }
-
     @Test func aTouchedFileIsReadAndServed() async throws {
         let (daemon, client, path) = try await startArchived()
         utimes(path, nil)
@@ -304,49 +268,6 @@ import Transfers
     }
 
     // MARK: The folder
-
-    @Test func anOfflineArchiveIsReadFromTheServerAndNotWrittenTwice() async throws {
-        let (first, _, path) = try await startArchived()
-        let id = try first.episode(1).id
-        await first.stop()
-        let away = home.directory.file("away")
-        #expect(rename(folder, away) == 0)
-        #expect(mkdir(folder, 0o700) == 0)
-        let (second, client) = try await start(archivesAll: true)
-        try await waitUntil(description: "the folder is missed") { try second.library.archiveFolder()?.problem != nil }
-        #expect(try EpisodeProgress(second.episode(1), nil).state == .offline)
-        #expect(try await client.perform(.examineArchived(episode: id)) == .done)
-        #expect(try !second.episode(1).complete)
-        #expect(try EpisodeProgress(second.episode(1), nil).state == .offline)
-        _ = try await client.open(id)
-        let generation = try second.episode(1).generation
-        let grant = try await client.read(id, 0..<1_000, generation: generation)
-        #expect(grant.present.covers(0..<1_000) || !grant.head.isEmpty)
-        try await client.completion(of: id)
-        client.close(id)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
-        await second.stop()
-        #expect(rmdir(folder) == 0 && rename(away, folder) == 0)
-        let (third, _) = try await start(archivesAll: true)
-        try await waitUntilArchived(1, third)
-        try await waitUntil(description: "the copy in the cache is removed") { home.cacheFiles.isEmpty }
-        #expect(try names().filter { $0.hasSuffix(".mp3") }.count == 1)
-        #expect(media(path))
-    }
-
-    @Test func aFolderInTheCacheIsRefused() async throws {
-        let (daemon, client) = try await home.connect {
-            $0.archiveFolder = home.paths.cache + "/archive"
-            $0.archivesAll = true
-        }
-        try FileManager.default.createDirectory(
-            atPath: home.paths.cache + "/archive", withIntermediateDirectories: true)
-        try await client.subscribe(home.web.url("/feed.xml"))
-        try await daemon.download(1, with: client)
-        #expect(try !isArchived(1, daemon))
-        #expect(home.cacheFiles.count == 1)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.paths.cache + "/archive").isEmpty)
-    }
 
     @Test(.enabled(if: TemporaryFilesystem.isPossible)) func aFullDiskLosesNothing() async throws {
         let disk = try await TemporaryFilesystem(mebibytes: 1, at: folder)

@@ -110,12 +110,4 @@ struct AutoDownloadRulesTests {
         let parts = assignment.split(separator: "=", maxSplits: 1)
         #expect(message(assignment) == "\(parts[0])='\(parts[1])' \(reason)")
     }
-
-    @Test(arguments: [
-        ("a/b", "'a/b' cannot be a tag: it contains a slash"),
-        ("News, .x", "'.x' cannot be a tag: it begins with a dot"),
-    ])
-    func badTagsAreRefused(_ tags: String, _ message: String) {
-        #expect(self.message("tags=\(tags)") == message)
-    }
 }

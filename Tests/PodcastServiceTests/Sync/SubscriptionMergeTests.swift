@@ -19,24 +19,11 @@ import Transfers
             pending: pending)
     }
 
-    @Test func feedsAddedOnTheServerAreSubscribedTo() {
-        let merge = SubscriptionMerge(add: [url, url], remove: [], state: state())
-        #expect(merge.adds == [url])
-    }
-
     @Test(arguments: ["https://a.example/feed", "http://a.example/feed", "https://A.example/feed/"])
     func anotherSpellingIsTheSameShow(spelling: String) {
         let merge = SubscriptionMerge(add: [spelling], remove: [], state: state(local: [(1, url)]))
         #expect(merge.adds.isEmpty)
         #expect(merge.feedsToRecord == [ServerFeed(url: spelling, subscribed: true, podcast: 1)])
-    }
-
-    @Test func feedsRemovedOnTheServerAreUnsubscribed() {
-        let merge = SubscriptionMerge(
-            add: [], remove: [url],
-            state: state(server: [ServerFeed(url: url, subscribed: true, podcast: 1)], local: [(1, url)]))
-        #expect(merge.removes.map(\.podcast) == [1])
-        #expect(merge.feedsToRecord.isEmpty, "the removal is recorded when it is done")
     }
 
     @Test func aShowIsFoundByTheServersAddress() {

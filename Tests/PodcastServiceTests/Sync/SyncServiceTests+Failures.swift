@@ -176,27 +176,6 @@ extension SyncServiceTests {
         #expect(try daemon.library.podcasts().count == 1)
     }
 
-    @Test func changesAreSentAutomatically() async throws {
-        let (daemon, client) = try await home.connect {
-            $0.sync = SyncSchedule(interval: .seconds(3_600), delay: .seconds(0))
-        }
-        _ = try await client.perform(.syncLogin(request()))
-        try await client.subscribe(feed)
-        try await waitUntil { server.subscriptions() == [feed] }
-        try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 9))
-        try await waitUntil { server.actions.count == 1 }
-    }
-
-    @Test func aScheduledExchangeRunsAutomatically() async throws {
-        let (daemon, client) = try await home.connect {
-            $0.sync = SyncSchedule(interval: .seconds(1), delay: .seconds(0))
-        }
-        _ = try await client.perform(.syncLogin(request()))
-        try await waitUntil { try daemon.library.syncAccount()?.lastSync != nil }
-        server.change(add: [feed])
-        try await waitUntil { try !daemon.library.podcasts().isEmpty }
-    }
-
     /// gpodder.net responds with 404 for a device that the user has deleted on its website.
     @Test func theNextLoginRestoresADeletedDevice() async throws {
         server.change { $0.keepsDevicesApart = true }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import PodcastLibrary
 import PodcastProtocol
 import TestSupport
@@ -9,11 +8,6 @@ import Testing
 
 // Exchanges whose result the library rejects.
 extension SyncServiceTests {
-    /// Changes the library without the daemon's knowledge.
-    private func execute(_ sql: String) throws {
-        try DatabaseQueue(path: home.paths.library).write { db in try db.execute(sql: sql) }
-    }
-
     @Test(arguments: ["gpodder", "nextcloud"])
     func aShowThatCannotBeStoredIsRequestedAgain(kind: String) async throws {
         let (daemon, client) = try await begin(kind: kind)
@@ -21,11 +15,7 @@ extension SyncServiceTests {
         home.publish("Third", path: "/third.xml")
         server.change(add: [home.web.url("/other.xml"), home.web.url("/third.xml")])
         try await client.perform(.setPosition(episode: daemon.episode(1).id, seconds: 77))
-        try execute(
-            """
-            CREATE TRIGGER forbid BEFORE INSERT ON podcast WHEN new.name = 'Other'
-            BEGIN SELECT RAISE(ABORT, 'forbidden'); END
-            """)
+        try home.forbid("BEFORE INSERT ON podcast WHEN new.name = 'Other'")
         let before = try #require(try daemon.library.syncAccount())
         let failure = await client.failure(of: .syncNow(despiteHold: true))
         let message = try #require(failure?.message)
@@ -35,7 +25,7 @@ extension SyncServiceTests {
         #expect(server.actions.contains { $0["position"] as? Int == 77 })
         let after = try #require(try daemon.library.syncAccount())
         #expect(after.subscriptionsSince == before.subscriptionsSince && after.failures == 1)
-        try execute("DROP TRIGGER forbid")
+        try home.allow()
         try await sync(client)
         #expect(try Set(daemon.library.podcasts().map(\.name)) == ["Show", "Other", "Third"])
         #expect(try await status(client).state == .idle)
@@ -43,15 +33,15 @@ extension SyncServiceTests {
 
     @Test func anExchangeThatCannotBeRecordedIsNotRepeatedAtOnce() async throws {
         let (daemon, client) = try await begin()
-        try execute("UPDATE sync_account SET next_sync = 1")
-        try execute("CREATE TRIGGER forbid BEFORE UPDATE ON sync_account BEGIN SELECT RAISE(ABORT, 'forbidden'); END")
+        try home.execute("UPDATE sync_account SET next_sync = 1")
+        try home.forbid("BEFORE UPDATE ON sync_account")
         // The connection of a client makes the daemon read the due times again.
         _ = try await daemon.connect()
         try await waitUntil(description: "the next exchange is delayed") {
             guard let next = try await status(client).nextSync else { return false }
             return next > Int64(Date().timeIntervalSince1970) + 30
         }
-        try execute("DROP TRIGGER forbid")
+        try home.allow()
         try await sync(client)
         #expect(try await status(client).state == .idle)
         let next = try #require(try daemon.library.syncAccount()?.nextSync)
