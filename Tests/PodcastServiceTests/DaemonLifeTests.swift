@@ -105,14 +105,6 @@ import Transfers
 
     // MARK: Exit
 
-    /// Waits until a second daemon, which is idle from its start and has the same `idleExit` of one second, has
-    /// reported that it is idle. The daemon under test has then had time to report it as well, if it does so wrongly.
-    private func waitForIdleTime() async throws {
-        let other = ServiceHome()
-        let daemon = try await other.start { $0.idleExit = .seconds(1) }
-        try await waitUntil { daemon.idle.entries.count == 1 }
-    }
-
     @Test func aRunningDownloadPreventsTheIdleExitAndASuspendedOneDoesNot() async throws {
         home.publish(episodes: 2, size: 600_000)
         let gate = Gate(heldAt: 100_000)
@@ -123,7 +115,9 @@ import Transfers
         try await gate.waitUntilReached()
         let idle = daemon.idle.entries.count
         client.connection.close()
-        try await waitForIdleTime()
+        // A second daemon is idle from its start. When it says so, this one has had the time to do so wrongly.
+        let other = try await ServiceHome().start { $0.idleExit = .seconds(1) }
+        try await waitUntil { other.idle.entries.count == 1 }
         #expect(daemon.idle.entries.count == idle)
         gate.open()
         try await waitUntil { daemon.idle.entries.count > idle }

@@ -62,26 +62,17 @@ import Testing
         #expect(try daemon.episode().cachedBytes == 0)
     }
 
-    @Test func aDisconnectClosesTheClientsEpisodes() async throws {
+    @Test(arguments: [false, true])
+    func aCancelAfterTheGrantOrADisconnectClosesTheOpen(disconnects: Bool) async throws {
         publishHeld()
-        let (daemon, client, id) = try await home.subscribeToEpisode()
-        let other = try await daemon.connect()
-        _ = try await other.open(id)
-        #expect(!home.web.requests(for: "/feed-1.mp3")[0].isFinished)
-        other.connection.close()
-        try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
-        #expect(try await client.tasks().isEmpty)
-    }
-
-    @Test func aCancelAfterTheGrantClosesTheOpen() async throws {
-        publishHeld()
-        let (_, _, id) = try await home.subscribeToEpisode()
+        let (_, watcher, id) = try await home.subscribeToEpisode()
         let client = try RawClient(home.paths.socket)
         client.send(.open, number: 5, ReadRequest(episode: id).payload)
         #expect(try await client.next()?.kind == .grant)
-        client.send(.cancel, number: 5)
+        #expect(!home.web.requests(for: "/feed-1.mp3")[0].isFinished)
+        if disconnects { client.end() } else { client.send(.cancel, number: 5) }
         try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
-        client.end()
+        #expect(try await watcher.tasks().isEmpty)
     }
 
     @Test func eachCloseReleasesOneOpenOfItsClient() async throws {

@@ -198,20 +198,15 @@ import Transfers
 
     // MARK: Staying
 
-    @Test func theFileStaysAfterUnsubscribeAndIsFoundAgain() async throws {
+    @Test func theFileOutlastsKeepAndUnsubscribeAndIsFoundAgain() async throws {
         let (daemon, client, path) = try await startArchived()
-        _ = try await client.perform(.unsubscribe(podcast: show(daemon)))
+        try await client.perform(.set(podcast: show(daemon), assignments: ["keep=1 episodes"], confirmed: true))
+        #expect(try isArchived(1, daemon))
+        try await client.perform(.unsubscribe(podcast: show(daemon)))
         #expect(media(path))
         try await client.subscribe(home.web.url("/feed.xml"))
         try await waitUntilArchived(1, daemon)
         #expect(home.web.requests(for: home.media(1)).count == 1)
-    }
-
-    @Test func keepDoesNotRemoveAnArchivedEpisode() async throws {
-        let (daemon, client, _) = try await startArchived()
-        _ = try await client.perform(
-            .set(podcast: show(daemon), assignments: ["keep=1 episodes"], confirmed: true))
-        #expect(try isArchived(1, daemon))
     }
 
     // MARK: Changes by people

@@ -8,12 +8,10 @@ enum CatalogueFixtures {
         {
          "resultCount":4,
          "results": [
-        {"wrapperType":"track", "kind":"podcast", "artistId":1, "collectionId":1001, "trackId":1001,
-         "artistName":"Harbour Radio", "collectionName":"The Harbour Light", "trackName":"The Harbour Light",
+        {"wrapperType":"track", "kind":"podcast", "collectionId":1001, "artistName":"Harbour Radio",
+         "collectionName":"The Harbour Light", "trackName":"The Harbour Light", "trackCount":212,
          "collectionViewUrl":"https://podcasts.apple.com/us/podcast/the-harbour-light/id1001?uo=4",
-         "feedUrl":"https://feeds.harbour.example/light.xml",
-         "artworkUrl30":"https://is1.example/30x30bb.jpg", "artworkUrl60":"https://is1.example/60x60bb.jpg",
-         "artworkUrl100":"https://is1.example/100x100bb.jpg", "collectionPrice":0.00, "trackCount":212,
+         "feedUrl":"https://feeds.harbour.example/light.xml", "artworkUrl100":"https://is1.example/100x100bb.jpg",
          "artworkUrl600":"https://is1.example/600x600bb.jpg", "genres":["News", "Podcasts"]},
         {"wrapperType":"track", "kind":"podcast", "collectionId":1002, "artistName":"Apple only",
          "collectionName":"No Feed Here", "trackCount":3},
@@ -36,8 +34,7 @@ enum CatalogueFixtures {
           "status": "true",
           "feeds": [
             {
-              "id": 75075, "podcastGuid": "9b024349-ccf0-5f69-a609-6b82873eab3c", "title": "Tide Tables",
-              "url": "https://feeds.tides.example/rss", "originalUrl": "https://feeds.tides.example/rss",
+              "id": 75075, "title": "Tide Tables", "url": "https://feeds.tides.example/rss",
               "link": "https://tides.example", "description": "Water goes up.\\nWater goes down.",
               "author": "Mara Quist", "ownerName": "Quist Audio", "image": "https://tides.example/image.jpg",
               "artwork": "https://tides.example/artwork.jpg", "itunesId": 1001001, "generator": null,

@@ -33,14 +33,6 @@ struct AutoDownloadRulesTests {
         return AutoDownload(episodes.shuffled(), newest: count, rules: rules, keep: keep, now: Self.now)
     }
 
-    private func message(_ assignment: String) -> String {
-        do throws(SettingError) {
-            return "accepted: \(try ShowSettingChange(assignment))"
-        } catch {
-            return error.message
-        }
-    }
-
     private func none(_: inout RetainedEpisode) {}
 
     @Test func aSerialContinuesAfterTheLastPlayedEpisode() throws {
@@ -108,6 +100,6 @@ struct AutoDownloadRulesTests {
     ])
     func badRulesAreRefused(_ assignment: String, _ reason: String) {
         let parts = assignment.split(separator: "=", maxSplits: 1)
-        #expect(message(assignment) == "\(parts[0])='\(parts[1])' \(reason)")
+        #expect(ShowSettingChange.refusal(of: assignment) == "\(parts[0])='\(parts[1])' \(reason)")
     }
 }

@@ -123,8 +123,16 @@ struct AutoDownloadTests {
         }
     }
 
-    private func plan(_ episodes: [RetainedEpisode], _ count: Int, keep: Keep = .all) -> AutoDownload {
-        AutoDownload(episodes.shuffled(), newest: count, keep: keep, now: EpisodeRemovalsTests.now)
+    /// An episode that was enqueued automatically.
+    private static func automatic(_ number: Int64, _ change: (inout RetainedEpisode) -> Void) -> RetainedEpisode {
+        episode(number) {
+            $0.isAutomatic = true
+            change(&$0)
+        }
+    }
+
+    private func plan(_ episodes: [RetainedEpisode], _ count: Int) -> AutoDownload {
+        AutoDownload(episodes.shuffled(), newest: count, keep: .all, now: EpisodeRemovalsTests.now)
     }
 
     @Test func trailersAndBonusItemsDoNotCountUnlessThereIsNothingElse() {
@@ -136,33 +144,17 @@ struct AutoDownloadTests {
 
     @Test func automaticDownloadsThatAreNoLongerAmongTheNewestAreDropped() {
         let episodes = [
-            Self.episode(1),
-            Self.episode(2) {
-                $0.isAutomatic = true; $0.complete = true
-            },
-            Self.episode(3) {
-                $0.isAutomatic = true; $0.complete = true
-            },
-            Self.episode(4) {
-                $0.isAutomatic = true; $0.hasTask = true
-            },
-            Self.episode(5) {
-                $0.isAutomatic = true; $0.cachedBytes = 7
-            },
-            Self.episode(6) { $0.complete = true },
-            Self.episode(7) { $0.hasTask = true },
+            Self.episode(1), Self.automatic(2) { $0.complete = true }, Self.automatic(3) { $0.complete = true },
+            Self.automatic(4) { $0.hasTask = true }, Self.automatic(5) { $0.cachedBytes = 7 },
+            Self.episode(6) { $0.complete = true }, Self.episode(7) { $0.hasTask = true },
         ]
         let plan = plan(episodes, 2)
         #expect(plan.enqueue == [99] && plan.evict == [97] && plan.cancel == [96, 95])
     }
 
     @Test func turningItOffCancelsDownloadsAndKeepsCompleteFiles() {
-        let complete = Self.episode(1) {
-            $0.isAutomatic = true; $0.complete = true
-        }
-        let running = Self.episode(2) {
-            $0.isAutomatic = true; $0.hasTask = true
-        }
+        let complete = Self.automatic(1) { $0.complete = true }
+        let running = Self.automatic(2) { $0.hasTask = true }
         let plan = plan([complete, running, Self.episode(3)], 0)
         #expect(plan.enqueue.isEmpty && plan.cancel == [98] && plan.evict.isEmpty)
     }

@@ -9,7 +9,7 @@ struct FeedMoveTests {
     private static let old = "https://old.example/feed"
     private static let new = "https://new.example/feed"
 
-    private static func chain(_ statuses: Int..., to places: [String]) -> RedirectChain {
+    private static func chain(_ statuses: [Int], to places: [String]) -> RedirectChain {
         let hops = zip(statuses, [old] + places).map { ResponseHead.Redirect(status: $0, url: $1) }
         return RedirectChain(requested: old, hops: hops, final: places.last ?? old)
     }
@@ -57,79 +57,73 @@ struct FeedMoveTests {
     }
 
     @Test func goneCountsOnlyAfterPermanentRedirects() {
-        #expect(move(Self.chain(301, to: [Self.new]), 410, feed: nil).outcome == .gone)
-        #expect(move(Self.chain(302, to: [Self.new]), 410, feed: nil).outcome == .failed)
+        #expect(move(Self.chain([301], to: [Self.new]), 410, feed: nil).outcome == .gone)
+        #expect(move(Self.chain([302], to: [Self.new]), 410, feed: nil).outcome == .failed)
     }
 
     // MARK: Redirects
 
-    @Test(arguments: [301, 308]) func permanentRedirectsMoveTheSubscription(status: Int) {
-        #expect(move(Self.chain(status, to: [Self.new])).address == Self.new)
-        #expect(move(Self.chain(status, 308, to: ["https://middle.example/", Self.new])).address == Self.new)
-        #expect(move(Self.chain(status, to: [Self.new]), 304, feed: nil).address == Self.new)
+    private static let middle = "https://middle.example/"
+
+    /// The statuses and targets of the redirects, the status of the last response, and the new address.
+    @Test(
+        arguments: [
+            ([301], [new], 200, new), ([308], [new], 200, new), ([301, 308], [middle, new], 200, new),
+            ([308, 308], [middle, new], 200, new), ([301], [new], 304, new), ([308], [new], 304, new),
+            // One temporary redirect makes the whole chain temporary.
+            ([302], [new], 200, nil), ([303], [new], 200, nil), ([307], [new], 200, nil),
+            ([301, 302], [middle, new], 200, nil), ([303, 301], [middle, new], 200, nil),
+            ([307, 301], [middle, new], 200, nil),
+            // A move never makes a subscription less safe.
+            ([301], ["http://new.example/feed"], 200, nil), ([301], ["https://u:secret@new.example/feed"], 200, nil),
+            ([301], ["ftp://new.example/feed"], 200, nil),
+            // A trailing slash is no move.
+            ([301], [old + "/"], 200, nil),
+        ] as [([Int], [String], Int, String?)])
+    func onlySafePermanentRedirectsMoveASubscription(
+        statuses: [Int], places: [String], status: Int, address: String?
+    ) {
+        let move = move(Self.chain(statuses, to: places), status, feed: status == 304 ? nil : Self.feed())
+        #expect(move.address == address)
     }
 
-    @Test func oneTemporaryRedirectMakesTheWholeChainTemporary() {
-        for status in [302, 303, 307] {
-            #expect(move(Self.chain(status, to: [Self.new])).address == nil)
-            #expect(move(Self.chain(301, status, to: ["https://middle.example/", Self.new])).address == nil)
-            #expect(move(Self.chain(status, 301, to: ["https://middle.example/", Self.new])).address == nil)
-        }
+    @Test func aRedirectToHTTPSIsAMove() {
+        let plain = "http://old.example/feed"
+        let hops = [ResponseHead.Redirect(status: 301, url: plain)]
+        #expect(move(RedirectChain(requested: plain, hops: hops, final: Self.old)).address == Self.old)
     }
 
     @Test func aRedirectToNoFeedMovesNothing() {
-        let chain = Self.chain(301, to: [Self.new])
+        let chain = Self.chain([301], to: [Self.new])
         #expect(move(chain, 200, feed: nil).address == nil)
         for status in [404, 410, 429, 503] { #expect(move(chain, status, feed: nil).address == nil) }
     }
 
-    @Test func aMoveNeverMakesASubscriptionLessSafe() {
-        #expect(move(Self.chain(301, to: ["http://new.example/feed"])).address == nil)
-        #expect(move(Self.chain(301, to: ["https://user:secret@new.example/feed"])).address == nil)
-        #expect(move(Self.chain(301, to: ["ftp://new.example/feed"])).address == nil)
-        let plain = "http://old.example/feed"
-        let upgrade = RedirectChain(
-            requested: plain, hops: [.init(status: 301, url: plain)], final: Self.old)
-        #expect(move(upgrade).address == Self.old)
-    }
-
-    @Test func aTrailingSlashIsNoMove() {
-        #expect(move(Self.chain(301, to: [Self.old + "/"])).address == nil)
-    }
-
     // MARK: itunes:new-feed-url
 
-    @Test func aNewFeedAddressNeedsVerification() {
-        let move = move(Self.direct, feed: Self.feed(newFeedURL: Self.new))
-        #expect(move.verify == Self.new && move.address == nil && move.outcome == .fetched)
-        let both = self.move(Self.chain(301, to: [Self.new]), feed: Self.feed(newFeedURL: "https://third.example/f"))
-        #expect(both.address == Self.new && both.verify == "https://third.example/f")
+    /// The feed's address, the one that it names, and the one that needs verification.
+    @Test(
+        arguments: [
+            (old, new, new), (old, old, nil), (old, "http://old.example/feed/", nil),
+            (old, "https://OLD.example:443/feed#x", nil), (old, "", nil), (old, "feed", nil),
+            (old, "ftp://new.example/feed", nil), (old, "http://new.example/feed", nil),
+            (old, "https://me:pw@new.example/feed", nil), (old, "https://", nil),
+            (old, "https://new.example/a b", nil), ("http://old.example/feed", old, old),
+            ("http://old.example/feed", "http://new.example/f", "http://new.example/f"),
+        ] as [(String, String, String?)])
+    func anotherUsableAddressInTheFeedNeedsVerification(own: String, named: String, verified: String?) {
+        let move = move(RedirectChain(requested: own, final: own), feed: Self.feed(newFeedURL: named))
+        #expect(move.verify == verified && move.address == nil && move.outcome == .fetched)
     }
 
-    @Test(arguments: [
-        "https://old.example/feed", "http://old.example/feed/", "https://OLD.example:443/feed#x", "", "feed",
-        "ftp://new.example/feed", "http://new.example/feed", "https://me:pw@new.example/feed", "https://",
-        "https://new.example/a b",
-    ])
-    func theSameAddressOrAnUnusableOneIsNoMove(text: String) {
-        #expect(move(Self.direct, feed: Self.feed(newFeedURL: text)).verify == nil)
-    }
-
-    @Test func theAddressThatAnsweredIsNoMove() {
-        #expect(move(Self.chain(302, to: [Self.new]), feed: Self.feed(newFeedURL: Self.new)).verify == nil)
-    }
-
-    @Test func aShowDoesNotMoveBackToAFormerAddress() {
+    @Test func anAddressThatAnsweredOrFormerlyDidNeedsNoVerification() {
+        let third = "https://third.example/f"
+        let both = move(Self.chain([301], to: [Self.new]), feed: Self.feed(newFeedURL: third))
+        #expect(both.address == Self.new && both.verify == third)
         let feed = Self.feed(newFeedURL: Self.new)
+        #expect(move(Self.chain([302], to: [Self.new]), feed: feed).verify == nil)
         #expect(move(Self.direct, feed: feed, former: ["http://new.example/feed/"]).verify == nil)
-        #expect(move(Self.direct, feed: feed, former: ["https://third.example/"]).verify == Self.new)
-    }
-
-    @Test func theSameAddressOverHTTPSIsAMove() {
-        let plain = "http://old.example/feed"
-        let direct = RedirectChain(requested: plain, final: plain)
-        #expect(move(direct, feed: Self.feed(newFeedURL: Self.old)).verify == Self.old)
-        #expect(move(direct, feed: Self.feed(newFeedURL: "http://new.example/f")).verify == "http://new.example/f")
+        #expect(move(Self.direct, feed: feed, former: [third]).verify == Self.new)
     }
 
     private static func marks(_ feed: Feed) -> Set<String> {
@@ -170,20 +164,15 @@ struct FeedMoveTests {
     }
 
     @Test func theConfirmedAddressIsWherePermanentRedirectsLed() {
-        let ok = ResponseHead(status: 200)
-        let asked = RedirectChain(requested: Self.new, final: Self.new)
-        #expect(FeedMove.confirmedAddress(chain: asked, head: ok, from: Self.old) == Self.new)
-        #expect(FeedMove.confirmedAddress(chain: asked, head: ResponseHead(status: 404), from: Self.old) == nil)
         let third = "https://third.example/f"
-        let permanent = RedirectChain(
-            requested: Self.new, hops: [.init(status: 308, url: Self.new)], final: third)
-        #expect(FeedMove.confirmedAddress(chain: permanent, head: ok, from: Self.old) == third)
-        let temporary = RedirectChain(
-            requested: Self.new, hops: [.init(status: 302, url: Self.new)], final: third)
-        #expect(FeedMove.confirmedAddress(chain: temporary, head: ok, from: Self.old) == Self.new)
+        func confirmed(_ redirects: [Int] = [], to place: String = Self.new, status: Int = 200) -> String? {
+            let hops = redirects.map { ResponseHead.Redirect(status: $0, url: Self.new) }
+            let chain = RedirectChain(requested: Self.new, hops: hops, final: place)
+            return FeedMove.confirmedAddress(chain: chain, head: ResponseHead(status: status), from: Self.old)
+        }
+        #expect(confirmed() == Self.new && confirmed(status: 404) == nil)
+        #expect(confirmed([308], to: third) == third && confirmed([302], to: third) == Self.new)
         // The redirect leads back to the old address.
-        let back = RedirectChain(
-            requested: Self.new, hops: [.init(status: 301, url: Self.new)], final: Self.old)
-        #expect(FeedMove.confirmedAddress(chain: back, head: ok, from: Self.old) == nil)
+        #expect(confirmed([301], to: Self.old) == nil)
     }
 }

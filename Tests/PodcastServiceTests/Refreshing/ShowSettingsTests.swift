@@ -3,17 +3,21 @@ import Testing
 
 @testable import PodcastService
 
-struct ShowSettingsTests {
-    private func change(_ assignment: String) throws -> ShowSettingChange { try ShowSettingChange(assignment) }
-
-    private func message(_ assignment: String) -> String {
+extension ShowSettingChange {
+    /// The message that refuses an assignment.
+    static func refusal(of assignment: String) -> String {
         do throws(SettingError) {
-            let change = try ShowSettingChange(assignment)
-            return "accepted: \(change)"
+            return "accepted: \(try Self(assignment))"
         } catch {
             return error.message
         }
     }
+}
+
+struct ShowSettingsTests {
+    private func change(_ assignment: String) throws -> ShowSettingChange { try ShowSettingChange(assignment) }
+
+    private func message(_ assignment: String) -> String { ShowSettingChange.refusal(of: assignment) }
 
     @Test func valuesAreReadAndKeptAsWritten() throws {
         let written = [
@@ -36,17 +40,15 @@ struct ShowSettingsTests {
         #expect(ShowSettings(stored: [:]) == ShowSettings())
     }
 
-    @Test(arguments: [
-        ("500 KiB", 512_000), ("2 MB/s", 2_000_000), ("1.5 mib /s", 1_572_864), ("250000", 250_000), ("1", 1),
-        ("1 GB/s", 1_000_000_000),
-    ])
-    func ratesMayHaveUnits(text: String, bytes: Int64) throws {
+    @Test(
+        arguments: [
+            ("500 KiB", 512_000), ("2 MB/s", 2_000_000), ("1.5 mib /s", 1_572_864), ("250000", 250_000), ("1", 1),
+            ("1 GB/s", 1_000_000_000), ("None", nil),
+        ] as [(String, Int64?)])
+    func ratesMayHaveUnitsAndNoneLiftsTheGeneralLimit(text: String, bytes: Int64?) throws {
         let value = try #require(change("transfers.rate_limit=\(text)").value)
-        #expect(ShowSettings(stored: ["transfers.rate_limit": value]).rateLimit == .bytesPerSecond(bytes))
-    }
-
-    @Test func aRateLimitOfNoneLiftsTheGeneralLimit() {
-        #expect(ShowSettings(stored: ["transfers.rate_limit": "None"]).rateLimit == .unlimited)
+        let limit = ShowSettings(stored: ["transfers.rate_limit": value]).rateLimit
+        #expect(limit == bytes.map { .bytesPerSecond($0) } ?? .unlimited)
     }
 
     @Test func anEmptyValueRemovesTheSetting() throws {

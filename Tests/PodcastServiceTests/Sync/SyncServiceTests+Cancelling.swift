@@ -20,19 +20,22 @@ extension SyncServiceTests {
         try await waitUntil(description: "the exchange has ended") { try await status(other).state == .failed }
     }
 
-    @Test func aCancelledExchangeStoresNoPartOfAFeed() async throws {
-        let (daemon, _) = try await begin()
-        let feed = FeedBuilder.show("Slow", episodes: 40) { home.web.url("/slow-\($0).mp3") }.text
-        let gate = Gate(heldAt: feed.utf8.count / 2)
-        let resource = Resource(text: feed, contentType: "application/rss+xml", etag: "\"s1\"")
-        home.web.serve("/slow.xml", resource) { _ in .hold(gate) }
+    /// The exchange is cancelled within a feed, or between its pages: later refreshes do not fetch the older pages.
+    @Test(arguments: [false, true]) func aCancelledExchangeStoresNoPartOfAFeed(isPaged: Bool) async throws {
+        let (daemon, other) = try await begin()
+        var feed = FeedBuilder.show("Slow", episodes: 40) { home.web.url("/slow-\($0).mp3") }
+        if isPaged { feed.raw = "<atom:link rel=\"next\" href=\"\(home.web.url("/older.xml"))\"/>" }
+        let older = FeedBuilder(
+            title: "Slow", items: [.init(title: "Older", guid: "older", url: home.web.url("/older.mp3"))])
+        let gate = Gate(heldAt: isPaged ? 0 : feed.text.utf8.count / 2)
+        home.web.serve("/slow.xml", Resource(text: feed.text, etag: "\"s1\"")) { _ in isPaged ? .normal : .hold(gate) }
+        home.web.serve("/older.xml", Resource(text: older.text)) { _ in .holdHead(gate) }
         server.change(add: [home.web.url("/slow.xml")], device: "phone")
-        let other = try await daemon.connect()
         try await cancelSync(of: daemon, other) { try await gate.waitUntilReached() }
         #expect(try daemon.library.podcast(named: "Slow") == nil)
         gate.open()
         try await sync(other)
-        #expect(try daemon.library.podcast(named: "Slow")?.episodes == 40)
+        #expect(try daemon.library.podcast(named: "Slow")?.episodes == (isPaged ? 41 : 40))
     }
 
     /// Three commands wait for the same exchange, and the clients of two of them disconnect.
@@ -87,25 +90,5 @@ extension SyncServiceTests {
         #expect(account.failures == before.failures && account.heldUntil == held)
         #expect(try #require(account.nextSync) >= held)
         gate.open()
-    }
-
-    /// Later refreshes do not fetch the older pages, so a show without them must not be stored.
-    @Test func aCancelledExchangeStoresNoFeedWithoutItsOlderPages() async throws {
-        let (daemon, _) = try await begin()
-        var first = FeedBuilder.show("Paged", episodes: 1) { home.web.url("/paged-\($0).mp3") }
-        first.raw = "<atom:link rel=\"next\" href=\"\(home.web.url("/older.xml"))\"/>"
-        home.web.serve("/paged.xml", Resource(text: first.text, contentType: "application/rss+xml"))
-        let older = FeedBuilder(
-            title: "Paged", items: [.init(title: "Older", guid: "older", url: home.web.url("/older.mp3"))])
-        let gate = Gate(heldAt: 0)
-        let page = Resource(text: older.text, contentType: "application/rss+xml")
-        home.web.serve("/older.xml", page) { _ in .holdHead(gate) }
-        server.change(add: [home.web.url("/paged.xml")], device: "phone")
-        let other = try await daemon.connect()
-        try await cancelSync(of: daemon, other) { try await gate.waitUntilReached() }
-        #expect(try daemon.library.podcast(named: "Paged") == nil)
-        gate.open()
-        try await sync(other)
-        #expect(try daemon.library.podcast(named: "Paged")?.episodes == 2)
     }
 }
