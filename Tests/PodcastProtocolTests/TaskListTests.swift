@@ -15,9 +15,4 @@ struct TaskListTests {
         #expect(list.tasks.map(\.id) == [1, 2, 3, 100, 200, 300, 400, 500])
         #expect(list.omitted == [.queued: 492, .failed: 1, .suspended: 1])
     }
-
-    @Test func withoutALimitNothingIsOmitted() {
-        let list = TaskList([task(2, .failed), task(1, .queued)])
-        #expect(list.tasks.map(\.id) == [1, 2] && list.omitted.isEmpty)
-    }
 }

@@ -90,26 +90,6 @@ import Transfers
         #expect(try show(daemon).episodes == 2)
     }
 
-    @Test func theOldPagesOfAFeedAreFollowedWhenSubscribing() async throws {
-        for page in 1...3 {
-            var feed = FeedBuilder.show("Show", episodes: 10) { self.home.web.url("/feed-\($0).mp3") }
-            // The newest episodes are on the first page.
-            feed.items = Array(feed.items.dropFirst((page - 1) * 4).prefix(4))
-            if page < 3 {
-                feed.raw = "<atom:link rel=\"next\" href=\"\(home.web.url("/page-\(page + 1).xml"))\"/>"
-            }
-            let path = page == 1 ? "/feed.xml" : "/page-\(page).xml"
-            home.web.serve(path, Resource(text: feed.text))
-        }
-        let (daemon, client) = try await home.subscribe()
-        #expect(try show(daemon).episodes == 10)
-        // A refresh of all shows fetches the first page only; episodes on other pages do not count as removed.
-        home.web.clearLog()
-        try await client.refresh()
-        #expect(home.web.requests.count == 1)
-        #expect(try daemon.library.episodes(of: show(daemon).id).filter(\.listed).count == 10)
-    }
-
     // MARK: An address that is refused
 
     @Test func aReaderOfAnExpiredAddressGetsTheFeedsNewOne() async throws {

@@ -25,29 +25,6 @@ import Testing
         #expect(record.skippedUntil(guilty, now: now + 90_000) == now + 90_000 + 86_400)
     }
 
-    @Test func aFinishedItemLosesItsCrashCount() {
-        var record = WorkRecord(now: now)
-        _ = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
-        let first = record.resetCount(of: guilty)
-        let skipped = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
-        #expect(first && skipped.isEmpty)
-        _ = record.recordCrash(during: [guilty], now: now) { _ in "Show" }
-        #expect(record.skipped(now: now).count == 1)
-        let (second, third) = (record.resetCount(of: guilty), record.resetCount(of: guilty))
-        #expect(second && !third && record.entries.isEmpty)
-    }
-
-    @Test func anItemWithACrashRunsAloneAndLast() {
-        var record = WorkRecord(now: now)
-        _ = record.recordCrash(during: Set(items(1...3)), now: now) { _ in "Show" }
-        #expect(record.turn(of: items(1...6), now: now) == items(4...6))
-        #expect(record.turn(of: items(1...3), now: now) == items(1...1))
-        record.running = [WorkItem(kind: .sync)]
-        #expect(record.turn(of: items(1...3), now: now) == [])
-        record.running = Set(items(1...1))
-        #expect(record.turn(of: items(2...6), now: now) == [])
-    }
-
     /// One of 40 feeds crashes the daemon each time it is processed.
     @Test(arguments: [1, 7, 40])
     func onlyTheItemThatCrashesTheDaemonIsSkipped(guiltyID: Int64) {

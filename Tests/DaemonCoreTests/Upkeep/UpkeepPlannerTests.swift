@@ -86,16 +86,6 @@ struct UpkeepPlannerTests {
         #expect((9...11).contains(performed))
     }
 
-    @Test mutating func theScheduleIsReadOnceASecondAtMost() {
-        var reads = 0
-        for _ in 0..<100 {
-            planner.reschedule()
-            reads += planner.plan(Self.connected, at: now).count { $0 == .readSchedule }
-            pass(.milliseconds(100))
-        }
-        #expect((9...11).contains(reads))
-    }
-
     @Test mutating func aClockThatIsSetBackPostponesNothing() {
         _ = planner.plan(Self.connected, at: now)
         planner.set(.assessSpace, due: now.wall + .seconds(10))
