@@ -1,5 +1,4 @@
 import PodcastProtocol
-import Transfers
 
 @testable import PodcastFilesystem
 @testable import PodcastService

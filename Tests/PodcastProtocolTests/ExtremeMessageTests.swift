@@ -1,4 +1,3 @@
-import Foundation
 import PodcastProtocol
 import TestSupport
 import Testing

@@ -1,11 +1,9 @@
 import Foundation
-import Glibc
 import Platform
 import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import Transfers
 
 @testable import PodcastService
 

@@ -1,4 +1,3 @@
-import Foundation
 import PodcastLibrary
 import PodcastProtocol
 import SystemPackage

@@ -5,7 +5,6 @@ import PodcastProtocol
 import Synchronization
 import TestSupport
 import Testing
-import Transfers
 
 @testable import PodcastService
 

@@ -1,5 +1,4 @@
 import Foundation
-import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol
 import TestSupport

@@ -1,4 +1,3 @@
-import Foundation
 import PodcastFeed
 import PodcastLibrary
 import PodcastProtocol

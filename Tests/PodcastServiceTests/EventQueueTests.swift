@@ -1,6 +1,5 @@
 import Platform
 import PodcastProtocol
-import Synchronization
 import TestSupport
 import Testing
 

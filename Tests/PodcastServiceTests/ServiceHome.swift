@@ -1,7 +1,5 @@
-import CLinux
 import Foundation
 import GRDB
-import Glibc
 import PodcastLibrary
 import PodcastProtocol
 import Synchronization

@@ -1,6 +1,5 @@
 import Foundation
 import PodcastLibrary
-import Synchronization
 import TestSupport
 import Testing
 import Transfers

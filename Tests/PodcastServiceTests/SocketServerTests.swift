@@ -1,6 +1,4 @@
-import CLinux
 import Foundation
-import Glibc
 import Platform
 import PodcastProtocol
 import Synchronization

@@ -1,6 +1,5 @@
 import CLinux
 import Foundation
-import Glibc
 import PodcastLibrary
 import PodcastProtocol
 import TestSupport

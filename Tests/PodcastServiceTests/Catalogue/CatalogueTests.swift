@@ -1,4 +1,3 @@
-import Platform
 import PodcastProtocol
 import TestSupport
 import Testing

@@ -1,10 +1,8 @@
 import Foundation
-import Glibc
 import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import Transfers
 
 /// Episodes whose feed names a hash of the media file.
 @Suite(.stopsDaemons) struct SourceTests {

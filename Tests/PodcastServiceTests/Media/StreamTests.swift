@@ -1,10 +1,8 @@
 import Foundation
-import Glibc
 import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import Transfers
 
 @testable import PodcastService
 

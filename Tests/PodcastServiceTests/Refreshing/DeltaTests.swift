@@ -3,7 +3,6 @@ import PodcastLibrary
 import PodcastProtocol
 import TestSupport
 import Testing
-import Transfers
 
 @testable import PodcastService
 

@@ -1,5 +1,4 @@
 import Platform
-import PodcastFeed
 import PodcastProtocol
 import TestSupport
 import Testing
