@@ -66,17 +66,6 @@ import Transfers
         #expect(written == [1, 11, 21])
     }
 
-    @Test func aSeekIsStoredAndBeginsAStretch() {
-        var room = Room()
-        room.report(.started, 0)
-        room.play(from: 0, to: 40)
-        room.report(.seeked, 500)
-        #expect(room.stored.position == 500)
-        room.play(from: 500, to: 520)
-        room.report(.stopped, 521, after: 1)
-        #expect(room.last.change == ListeningChange(played: false, position: 521, started: 500, total: nil))
-    }
-
     @Test(arguments: [-1, 0, 999, 1_000, 1_000_000, 1e300] as [Double])
     func aPositionIsWithinTheEpisode(_ position: Double) {
         var room = Room()

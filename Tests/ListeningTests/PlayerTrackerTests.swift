@@ -238,15 +238,6 @@ import Transfers
         }
     }
 
-    @Test func aPausedPlayerIsMovedToo() {
-        var room = Room()
-        room.start(status: .paused)
-        room.send(.answered(Self.vlc, session: 1, resume: 497))
-        room.send(.tick, after: 0.3)
-        room.send(.position(Self.vlc, 0))
-        #expect(isSeek(room.effects))
-    }
-
     @Test(arguments: [
         PlayerProperties(canSeek: false),
         // The answer arrives after the session has ended.

@@ -52,9 +52,7 @@ import Testing
         #expect(home.web.requests(for: "/cover.jpg").count == 1)
         let episode = try daemon.episode(2).id
         #expect(try await size(client, .vtt, episode.rawValue) == 38)
-        let path = "\(home.paths.assets)/\(AssetKind.vtt.fileName(episode.rawValue))"
-        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
-        #expect(mode?.intValue == 0o600)
+        #expect(try home.mode(of: "\(home.paths.assets)/\(AssetKind.vtt.fileName(episode.rawValue))") == 0o600)
         // The next daemon serves the stored cover too.
         await daemon.stop()
         let (_, other) = try await home.connect(Self.withoutUnattendedFetches)

@@ -29,9 +29,7 @@ import Transfers
         #expect(await client.failure(of: .subscribe(url: home.web.url("/new.xml"), name: nil)) != nil)
         let id = try daemon.episode().id
         let request = ReadRequest(episode: id, generation: 1, range: 0..<10)
-        let failure = await #expect(throws: Failure.self) {
-            try await client.connection.exchange(.read, request.payload)
-        }
+        let failure = await client.failure(of: .read, request.payload)
         #expect(failure?.errorNumber == EIO && failure?.message.contains("a web page") == true)
         #expect(home.cacheFiles.isEmpty)
         let shows = try daemon.library.podcasts()

@@ -48,8 +48,7 @@ import Transfers
         #expect(podcast.visibleURL == home.web.url("/feed.xml"))
         #expect(podcast.finalURL?.contains("@") == false)
         #expect(try store().contains("\"password\" : \"hush\""))
-        let mode = try FileManager.default.attributesOfItem(atPath: home.paths.credentials)[.posixPermissions] as? Int
-        #expect(mode == 0o600)
+        #expect(try home.mode(of: home.paths.credentials) == 0o600)
         for number in 1...2 {
             let episode = try daemon.episode(number)
             try await client.download(episode.id)

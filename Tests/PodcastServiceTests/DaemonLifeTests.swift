@@ -76,25 +76,6 @@ import Testing
         #expect(try second.episode(1).generation == 2 && second.episode(2).complete)
     }
 
-    @Test func aMissingCacheFileIsFetchedAgain() async throws {
-        home.publish(size: 300_000)
-        let (first, client, id) = try await home.subscribeToEpisode()
-        try await client.download(id)
-        let file = try #require(home.cacheFiles.first)
-        await first.stop()
-        try FileManager.default.removeItem(atPath: home.cacheFile(file))
-
-        let (second, again) = try await home.connect()
-        let stale = ReadRequest(episode: id, generation: 1, range: 0..<10)
-        let failure = await #expect(throws: Failure.self) {
-            try await again.connection.exchange(.read, stale.payload)
-        }
-        #expect(failure?.errorNumber == ESTALE)
-        try await waitUntil { try second.episode().generation == 2 }
-        let grant = try await again.read(id, 0..<300_000, generation: 2)
-        #expect(try home.bytes(of: try #require(grant.file), in: 0..<300_000) == home.content(1, size: 300_000).bytes)
-    }
-
     private func restoreBackup() throws {
         let manager = FileManager.default
         for suffix in ["", "-wal", "-shm"] { try? manager.removeItem(atPath: home.paths.library + suffix) }

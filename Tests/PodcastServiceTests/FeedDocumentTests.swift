@@ -10,13 +10,9 @@ import Testing
 @Suite(.stopsDaemons) struct FeedDocumentTests {
     private let home = ServiceHome()
 
-    private func document(_ podcast: ShowID, _ fileExtension: String) -> Data? {
-        FileManager.default.contents(atPath: "\(home.paths.feeds)/\(podcast).\(fileExtension)")
-    }
-
     private func facts(_ podcast: ShowID) throws -> [String: Any] {
-        let bytes = try #require(document(podcast, "json"))
-        return try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
+        let json = try #require(home.feedDocument(podcast, "json"))
+        return try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
     }
 
     private var names: [String] {
@@ -33,24 +29,27 @@ import Testing
         let first = publish("Show", etag: "\"f1\"")
         let (daemon, client) = try await home.subscribe()
         let id = try #require(try daemon.library.podcasts().first).id
-        #expect(document(id, "xml") == Data(first.utf8))
-        let path = "\(home.paths.feeds)/\(id).xml"
-        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
-        #expect(mode?.intValue == 0o600)
-        // The feed has not changed, so the document remains.
-        _ = try await client.perform(.refresh(podcasts: [id]))
+        #expect(home.feedDocument(id) == first)
+        #expect(try home.mode(of: "\(home.paths.feeds)/\(id).xml") == 0o600)
+        // The feed has not changed, so the document and the episodes remain.
+        let before = try #require(try daemon.library.podcast(id: id))
+        let events = client.events.entries.count
+        #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 0)])
         #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 304])
-        #expect(document(id, "xml") == Data(first.utf8))
+        let after = try #require(try daemon.library.podcast(id: id))
+        #expect(after.state == "active" && after.episodes == before.episodes && after.changed == before.changed)
+        #expect(!client.events.entries.dropFirst(events).contains { $0.kind == .library })
+        #expect(home.feedDocument(id) == first)
         let second = publish("Show, renamed", etag: "\"f2\"")
         _ = try await client.perform(.refresh(podcasts: [id]))
-        #expect(document(id, "xml") == Data(second.utf8))
+        #expect(home.feedDocument(id) == second)
         let json = try facts(id)
         #expect(json["title"] as? String == "Show, renamed" && (json["items"] as? [Any])?.count == 2)
         #expect((json["redirects"] as? [Any])?.isEmpty == true)
         // A response that is not a feed replaces no document and leaves no file behind.
         home.web.serve("/feed.xml", Resource(text: "<html>log in</html>", contentType: "text/html"))
         _ = try await client.perform(.refresh(podcasts: [id]))
-        #expect(document(id, "xml") == Data(second.utf8))
+        #expect(home.feedDocument(id) == second)
         #expect(names == ["\(id).json", "\(id).xml"])
         _ = try await client.perform(.unsubscribe(podcast: id))
         #expect(names.isEmpty)
@@ -75,7 +74,7 @@ import Testing
         try FileManager.default.removeItem(atPath: "\(home.paths.feeds)/\(id).xml")
         for _ in 1...2 { _ = try await client.perform(.refresh(podcasts: [id])) }
         #expect(home.web.requests(for: "/feed.xml").map(\.status) == [200, 200, 304])
-        #expect(document(id, "xml") == Data(text.utf8))
+        #expect(home.feedDocument(id) == text)
     }
 
     @Test func documentsOfNoShowAreRemovedAtTheStart() async throws {

@@ -19,16 +19,11 @@ extension FoundShowTests {
         let (daemon, client) = try await start()
         try await client.subscribe(home.web.url("/feed.xml"))
         let (shows, problems) = try await search("some thing", client)
-        var expected = [
-            FoundShow(
-                title: "One", author: "Ann", url: "https://one.example/feed", artwork: "https://art.example/600.jpg",
-                episodes: 7, link: "https://shows.example/1"),
-            FoundShow(
-                title: "Two", url: home.web.url("/feed.xml") + "/#top", artwork: "https://art.example/600.jpg",
-                link: "https://shows.example/1", subscribed: "Mine"),
-        ]
-        for index in expected.indices { expected[index].space = .loopback }
-        #expect(shows == expected)
+        // The other fields are those of the catalogue's answer.
+        #expect(shows.map(\.title) == ["One", "Two"] && shows.map(\.author) == ["Ann", nil])
+        #expect(shows.map(\.episodes) == [7, nil] && shows.map(\.subscribed) == [nil, "Mine"])
+        #expect(shows.map(\.url) == ["https://one.example/feed", home.web.url("/feed.xml") + "/#top"])
+        #expect(shows.allSatisfy { $0.space == .loopback })
         #expect(problems.isEmpty)
         #expect(home.web.requests(for: "/itunes").first?.request.query == "media=podcast&term=some%20thing&limit=50")
         for limit in [0, 201] { #expect(await client.failure(of: .search(term: "x", limit: limit))?.kind == .usage) }

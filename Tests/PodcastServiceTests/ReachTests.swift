@@ -66,7 +66,7 @@ import Transfers
         #expect(show.episodes == 1, "the next page was not fetched")
         #expect(try daemon.library.showAccess(of: show.id)?.space == .public)
         let payload = ReadRequest(episode: try daemon.episode().id).payload
-        let failure = await #expect(throws: Failure.self) { try await client.connection.exchange(.open, payload) }
+        let failure = await client.failure(of: .open, payload)
         #expect(failure?.errorNumber == EACCES)
         #expect(
             failure?.message

@@ -18,12 +18,6 @@ import Testing
         }
     }
 
-    private func failure(
-        _ client: ServiceClient, _ kind: Frame.Kind, _ payload: [UInt8]
-    ) async -> Failure? {
-        await #expect(throws: Failure.self) { try await client.connection.exchange(kind, payload) }
-    }
-
     // MARK: Opening
 
     /// The episode's size is known, so the open needs no request, and the engine reports no event.
@@ -35,30 +29,6 @@ import Testing
         #expect(try await client.open(id).total == 200_000)
         try await waitUntil { try daemon.library.entry(id: id)?.lastOpened != nil }
         #expect(home.web.requests(for: "/feed-1.mp3").isEmpty)
-    }
-
-    @Test func anOpenConfirmsTheSizeByOneRequestAndNoTask() async throws {
-        publishHeld(size: 300_000)
-        // The feed announces a wrong size of the episode.
-        let feed = FeedBuilder.show("Show", episodes: 1, length: 77_777) { _ in self.home.web.url("/feed-1.mp3") }
-        home.web.serve("/feed.xml", Resource(text: feed.text))
-        let (daemon, client) = try await home.subscribe()
-        let episode = try daemon.episode()
-        #expect(episode.size == EpisodeSize(confirmed: nil, length: 77_777, duration: nil, type: nil, name: ""))
-        let grant = try await client.open(episode.id)
-        #expect(grant.generation == 1 && grant.total == 300_000)
-        // The library records the size a moment later.
-        try await waitUntil { try daemon.episode().confirmedSize == 300_000 }
-        let after = try daemon.episode()
-        #expect(!after.complete && after.download == nil)
-        let requests = home.web.requests(for: "/feed-1.mp3")
-        #expect(requests.map(\.method) == ["GET"] && !requests[0].isFinished)
-        #expect(try await client.tasks().isEmpty)
-        #expect(try daemon.library.downloads().isEmpty)
-        // The last close ends the response.
-        client.close(episode.id)
-        try await waitUntil { home.web.requests(for: "/feed-1.mp3")[0].isFinished }
-        #expect(try daemon.episode().cachedBytes == 0)
     }
 
     @Test(arguments: [false, true])
@@ -136,7 +106,7 @@ import Testing
         let (daemon, client) = try await home.subscribe()
         for number in 1...8 {
             let request = ReadRequest(episode: try daemon.episode(number).id, generation: 1, range: 0..<300_000)
-            #expect(await failure(client, .read, request.payload)?.errorNumber == ESTALE)
+            #expect(await client.failure(of: .read, request.payload)?.errorNumber == ESTALE)
             #expect(try daemon.episode(number).generation == 2)
         }
     }
@@ -146,17 +116,18 @@ import Testing
         let (daemon, client) = try await home.subscribe()
         for generation in [0, 2, 99] {
             let request = ReadRequest(episode: try daemon.episode().id, generation: generation, range: 0..<10)
-            #expect(await failure(client, .read, request.payload)?.errorNumber == ESTALE)
+            #expect(await client.failure(of: .read, request.payload)?.errorNumber == ESTALE)
         }
         let request = ReadRequest(episode: 999, generation: 1, range: 0..<10)
-        #expect(await failure(client, .read, request.payload)?.errorNumber == ENODATA)
-        #expect(await failure(client, .open, ReadRequest(episode: 999).payload)?.errorNumber == ENODATA)
+        #expect(await client.failure(of: .read, request.payload)?.errorNumber == ENODATA)
+        let open = ReadRequest(episode: 999)
+        #expect(await client.failure(of: .open, open.payload)?.errorNumber == ENODATA)
         let backwards = [UInt8](repeating: 0, count: 16) + [9, 0, 0, 0, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 8)
-        #expect(await failure(client, .read, [1, 2])?.message == "malformed request")
-        #expect(await failure(client, .read, backwards)?.message == "malformed request")
-        #expect(await failure(client, .open, [])?.message == "malformed request")
-        #expect(await failure(client, .command, Array("{\"fly\":{}}".utf8))?.message.contains("command") == true)
-        #expect(await failure(client, .grant, [])?.message.contains("message") == true)
+        #expect(await client.failure(of: .read, [1, 2])?.message == "malformed request")
+        #expect(await client.failure(of: .read, backwards)?.message == "malformed request")
+        #expect(await client.failure(of: .open, [])?.message == "malformed request")
+        #expect(await client.failure(of: .command, Array("{\"fly\":{}}".utf8))?.message.contains("command") == true)
+        #expect(await client.failure(of: .grant, [])?.message.contains("message") == true)
         client.connection.post(.close, [1])
         client.connection.post(.cancel, number: 77)
         #expect(try await client.tasks().isEmpty)

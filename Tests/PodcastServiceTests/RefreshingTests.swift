@@ -10,21 +10,6 @@ import Transfers
 @Suite(.stopsDaemons) struct RefreshingTests {
     private let home = ServiceHome()
 
-    @Test func anUnchangedFeedIsRequestedConditionallyAndChangesNothing() async throws {
-        home.publish(episodes: 2, etag: "\"f1\"")
-        let (daemon, client) = try await home.subscribe()
-        let before = try #require(try daemon.library.podcasts().first)
-        let events = client.events.entries.count
-        #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 0)])
-        let requests = home.web.requests(for: "/feed.xml")
-        #expect(requests.map(\.status) == [200, 304])
-        #expect(requests.last?.headers["If-None-Match"] == "\"f1\"")
-        let after = try #require(try daemon.library.podcasts().first)
-        #expect(after.httpStatus == 304 && after.state == "active" && after.etag == "\"f1\"")
-        #expect(after.episodes == before.episodes && after.changed == before.changed)
-        #expect(!client.events.entries.dropFirst(events).contains { $0.kind == .library })
-    }
-
     @Test func aNewEpisodeIsAddedAndReported() async throws {
         home.publish(episodes: 2, etag: "\"f1\"")
         let (daemon, client) = try await home.subscribe()

@@ -109,6 +109,17 @@ final class ServiceHome: Sendable {
             try Data(contentsOf: URL(fileURLWithPath: cacheFile(name))).dropFirst(range.lowerBound).prefix(range.count))
     }
 
+    /// Returns the permissions of a file.
+    func mode(of path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    /// Returns the stored document of a feed.
+    func feedDocument(_ show: ShowID, _ fileExtension: String = "xml") -> String? {
+        let bytes = FileManager.default.contents(atPath: "\(paths.feeds)/\(show).\(fileExtension)")
+        return bytes.map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// Starts a daemon with an episode of 600,000 bytes. The server sends the first half, and the rest when the gate
     /// opens.
     func stalled(_ gate: Gate) async throws -> (RunningService, ServiceClient, EpisodeID) {
@@ -231,6 +242,11 @@ struct ServiceClient: Sendable {
     /// Returns the failure of a command. Records an issue and returns `nil` if the command succeeds.
     func failure(of command: Command) async -> Failure? {
         await #expect(throws: Failure.self) { try await connection.perform(command) }
+    }
+
+    /// Returns the failure of a request that is no command.
+    func failure(of kind: Frame.Kind, _ payload: [UInt8]) async -> Failure? {
+        await #expect(throws: Failure.self) { try await connection.exchange(kind, payload) }
     }
 
     func subscribe(_ url: String, name: String? = nil) async throws {

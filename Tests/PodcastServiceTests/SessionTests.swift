@@ -16,6 +16,16 @@ import Transfers
         return try await TransferSession.open(configuration, launcher: launcher)
     }
 
+    /// Opens a session, and downloads half of the episode.
+    private func begin(
+        _ configuration: SessionConfiguration, _ id: EpisodeID, _ client: ServiceClient
+    ) async throws -> TransferSession {
+        let session = try await open(configuration)
+        try await session.downloadTask(episode: id).resume()
+        try await half(client, id)
+        return session
+    }
+
     private func half(_ client: ServiceClient, _ id: EpisodeID) async throws {
         try await client.event("half is here") { $0.episode == id && $0.task?.received == 300_000 }
     }
@@ -52,9 +62,7 @@ import Transfers
     @Test(arguments: [SessionConfiguration.default, .ephemeral])
     func aTaskEndsWithItsClientAndOnlyADefaultOneLeavesItsBytes(configuration: SessionConfiguration) async throws {
         let (daemon, client, id) = try await home.stalled(gate)
-        let session = try await open(configuration)
-        try await session.downloadTask(episode: id).resume()
-        try await half(client, id)
+        let session = try await begin(configuration, id, client)
         session.close()
         try await client.state(.remote, of: id)
         #expect(try await client.tasks().isEmpty && daemon.library.downloads().isEmpty)
@@ -66,9 +74,7 @@ import Transfers
 
     @Test func aPersonsDownloadOutlivesTheEphemeralSessionThatBeganIt() async throws {
         let (daemon, client, id) = try await home.stalled(gate)
-        let session = try await open(.ephemeral)
-        try await session.downloadTask(episode: id).resume()
-        try await half(client, id)
+        let session = try await begin(.ephemeral, id, client)
         try await client.act(.download, id)
         session.close()
         gate.open()
@@ -80,9 +86,7 @@ import Transfers
     @Test(arguments: [SessionConfiguration.default, .ephemeral])
     func aTaskContinuesWithoutItsClientForAProgramThatReads(configuration: SessionConfiguration) async throws {
         let (daemon, client, id) = try await home.stalled(gate)
-        let session = try await open(configuration)
-        try await session.downloadTask(episode: id).resume()
-        try await half(client, id)
+        let session = try await begin(configuration, id, client)
         let grant = try await client.open(id)
         async let rest = client.read(id, 500_000..<600_000, generation: grant.generation)
         session.close()
@@ -94,34 +98,25 @@ import Transfers
         try await client.completion(of: id)
     }
 
-    @Test func aReopenedBackgroundSessionGetsItsTasks() async throws {
+    @Test func aReopenedSessionGetsItsTasksAndTheEventsThatItHasNotAcknowledged() async throws {
         let (daemon, client, id) = try await home.stalled(gate)
-        let session = try await open(.background(identifier: "radio"))
+        let session = try await begin(.background(identifier: "radio"), id, client)
         #expect(session.missedEvents.isEmpty)
-        try await session.downloadTask(episode: id).resume()
-        try await half(client, id)
         session.close()
-        let other = try await daemon.connect()
-        #expect(try await other.perform(.openSession(.background(identifier: "other")), \.session).tasks.isEmpty)
-        let again = try await daemon.connect()
-        let outstanding = try await again.perform(.openSession(.background(identifier: "radio")), \.session).tasks
-        #expect(outstanding.map(\.episode) == [id])
-        gate.open()
-        #expect(try await client.completion(of: id).task?.session == "radio")
-    }
-
-    @Test func missedEventsAreReportedUntilTheSessionAcknowledgesThem() async throws {
-        let (daemon, client, id) = try await home.stalled(gate)
-        let session = try await open(.background(identifier: "radio"))
-        try await session.downloadTask(episode: id).resume()
-        try await half(client, id)
-        session.close()
+        // The session has its task when it is opened again.
+        for (identifier, episodes) in [("other", []), ("radio", [id])] {
+            let again = try await daemon.connect()
+            let reply = try await again.perform(.openSession(.background(identifier: identifier)), \.session)
+            #expect(reply.tasks.map(\.episode) == episodes)
+        }
         await daemon.stop()
         gate.open()
 
         // The second daemon resumes the task by itself, and the third one still reports the end of the task.
         let second = try await home.start()
-        try await waitUntil(description: "its final event is stored") { try !second.library.events(since: 0).isEmpty }
+        try await waitUntil(description: "its final event is stored") {
+            try second.library.events(since: 0).map(\.task?.session) == ["radio"]
+        }
         await second.stop()
         try await home.start()
         for _ in 0..<2 {

@@ -75,49 +75,30 @@ import Transfers
 
     // MARK: Documents that are not feeds
 
-    private struct Bad: Sendable, CustomTestStringConvertible {
-        var testDescription: String
-        var resource: Resource?
-        var behaviour = Behaviour.normal
-        /// The texts that the failure must contain.
-        var says: [String]
-    }
+    private static let page = "<!doctype html><html><head><title>Hi</title></head><body><p>Hello</p></body></html>"
+    private static let blog = FeedBuilder(title: "Blog", items: [.init(title: "a"), .init(title: "b")]).text
 
-    private static let bad: [Bad] = [
-        Bad(
-            testDescription: "a web page",
-            resource: Resource(
-                text: "<!doctype html><html><head><title>Hi</title></head><body><p>Hello</p></body></html>",
-                contentType: "text/html"), says: []),
-        Bad(testDescription: "nothing", resource: Resource(text: "", contentType: "application/rss+xml"), says: []),
-        Bad(
-            testDescription: "JSON", resource: Resource(text: #"{"error":"no"}"#, contentType: "application/json"),
-            says: []),
-        Bad(
-            testDescription: "a feed without items", resource: Resource(text: FeedBuilder(title: "Empty").text),
-            says: ["no episodes"]),
-        Bad(
-            testDescription: "a feed without media",
-            resource: Resource(
-                text: FeedBuilder(title: "Blog", items: [.init(title: "a"), .init(title: "b")]).text),
-            says: ["2 items", "enclosure"]),
-        Bad(testDescription: "404", says: ["404", "no feed at this address"]),
-        Bad(testDescription: "410", behaviour: .status(410), says: ["410"]),
-        Bad(testDescription: "401", behaviour: .status(401), says: ["401", "name and password"]),
-        Bad(testDescription: "503", behaviour: .status(503), says: ["503", "later"]),
-        Bad(testDescription: "a broken connection", behaviour: .reset(after: 0), says: []),
-        Bad(testDescription: "304 to an unconditional request", behaviour: .status(304), says: ["304"]),
-    ]
-
-    @Test(arguments: bad)
-    private func aSubscriptionToNoFeedFailsAndStoresNothing(_ bad: Bad) async throws {
-        let resource = bad.resource ?? Resource(text: "x")
-        if bad.testDescription != "404" { home.web.serve("/x", resource) { _ in bad.behaviour } }
+    /// The answers of the server, and the texts that the failure contains.
+    @Test(
+        arguments: [
+            (.resource(Resource(text: page, contentType: "text/html")), []),
+            (.resource(Resource(text: "", contentType: "application/rss+xml")), []),
+            (.resource(Resource(text: #"{"error":"no"}"#, contentType: "application/json")), []),
+            (.resource(Resource(text: FeedBuilder(title: "Empty").text)), ["no episodes"]),
+            (.resource(Resource(text: blog)), ["2 items", "enclosure"]),
+            (.status(404), ["404", "no feed at this address"]), (.status(410), ["410"]),
+            (.status(401), ["401", "name and password"]), (.status(503), ["503", "later"]),
+            (.reset(after: 0), []),
+            // To an unconditional request.
+            (.status(304), ["304"]),
+        ] as [(Behaviour, [String])])
+    func aSubscriptionToNoFeedFailsAndStoresNothing(behaviour: Behaviour, says: [String]) async throws {
+        home.web.serve("/x") { _ in behaviour }
         let (daemon, client) = try await home.connect()
         let address = home.web.url("/x").replacing("http://", with: "http://user:secret@")
         let failure = try #require(await client.failure(of: .subscribe(url: address, name: nil)))
         #expect(failure.message.contains(home.web.url("/x")))
-        for text in bad.says { #expect(failure.message.contains(text), "\(failure.message)") }
+        for text in says { #expect(failure.message.contains(text), "\(failure.message)") }
         #expect(!failure.message.contains("secret") && !failure.message.contains("\n"))
         #expect(try daemon.library.podcasts().isEmpty)
         #expect(try daemon.library.podcast(url: address) == nil)
@@ -163,7 +144,7 @@ import Transfers
         gate.open()
     }
 
-    @Test func aTaskHasThePathOfItsFile() async throws {
+    @Test func aRenamingIsReportedAndChangesThePathsOfTasks() async throws {
         home.publish("Show", episodes: 1)
         let (daemon, client) = try await home.subscribe()
         let episode = try daemon.episode(1)
@@ -171,21 +152,14 @@ import Transfers
         _ = try await client.perform(.rename(podcast: nil, episode: episode.id, name: "Pilot"))
         #expect(try await client.tasks().map(\.path) == ["Show/Pilot.mp3"])
         try await client.event("of the task") { $0.kind == .state && $0.path == "Show/Pilot.mp3" }
-        _ = try await client.perform(.rename(podcast: episode.podcast, episode: nil, name: "New"))
-        #expect(try await client.tasks().map(\.path) == ["New/Pilot.mp3"])
-        try await client.event("of the task") {
-            $0.kind == .state && $0.path == "New/Pilot.mp3" && $0.task?.state == .suspended
-        }
-    }
-
-    /// A mount tells the kernel to invalidate the name in the event, and the kernel compares names byte by byte.
-    @Test func theEventOfARenamingHasTheNameAsStored() async throws {
-        home.publish("Show", episodes: 1)
-        let (daemon, client) = try await home.subscribe()
-        let decomposed = "Ge\u{75}\u{308}bt"
-        _ = try await client.perform(.rename(podcast: try daemon.episode(1).podcast, episode: nil, name: decomposed))
+        _ = try await client.perform(.rename(podcast: episode.podcast, episode: nil, name: "Ge\u{75}\u{308}bt"))
+        // A mount tells the kernel to invalidate the name in the event, and the kernel compares names byte by byte.
         let event = try await client.event("of the show") { $0.kind == .library && $0.formerName == "Show" }
         #expect(event.path.map { Array($0.utf8) } == Array("Ge\u{FC}bt".utf8))
+        #expect(try await client.tasks().map(\.path) == ["Ge\u{FC}bt/Pilot.mp3"])
+        try await client.event("of the task") {
+            $0.kind == .state && $0.path == "Ge\u{FC}bt/Pilot.mp3" && $0.task?.state == .suspended
+        }
     }
 
     @Test func aCommandRenamesFilesByTheTemplate() async throws {

@@ -14,14 +14,19 @@ import Testing
         (try? SubscriptionsCopy.read(home.paths.subscriptionsCopy))?.map(\.text) ?? []
     }
 
-    @Test func theCopyFollowsTheSubscriptions() async throws {
+    /// Starts a daemon with a show that is in the copy.
+    private func startWithOne() async throws -> (RunningService, ServiceClient) {
         home.publish("One", path: "/1.xml")
-        home.publish("Two", path: "/2.xml")
         let (daemon, client) = try await home.connect()
         try await client.subscribe(home.web.url("/1.xml"))
-        try await waitUntil(description: "the first show is in the copy") { names == ["One"] }
-        let mode = try FileManager.default.attributesOfItem(atPath: home.paths.subscriptionsCopy)[.posixPermissions]
-        #expect(mode as? Int == 0o600)
+        try await waitUntil(description: "the show is in the copy") { names == ["One"] }
+        return (daemon, client)
+    }
+
+    @Test func theCopyFollowsTheSubscriptions() async throws {
+        home.publish("Two", path: "/2.xml")
+        let (daemon, client) = try await startWithOne()
+        #expect(try home.mode(of: home.paths.subscriptionsCopy) == 0o600)
         _ = try await client.perform(.importShow(ImportItem(url: home.web.url("/2.xml"))))
         let id = try #require(try daemon.library.podcast(named: "One")).id
         _ = try await client.perform(.rename(podcast: id, episode: nil, name: "Zwei  und eins"))
@@ -76,10 +81,7 @@ import Testing
     /// The library is emptied in one transaction, and the copy is written a moment later. A daemon killed in between
     /// leaves the old copy.
     @Test func anEmptiedListStaysEmptyAlthoughTheCopyIsOld() async throws {
-        home.publish("One", path: "/1.xml")
-        let (daemon, client) = try await home.connect()
-        try await client.subscribe(home.web.url("/1.xml"))
-        try await waitUntil(description: "the show is in the copy") { names == ["One"] }
+        let (daemon, client) = try await startWithOne()
         let copy = try Data(contentsOf: URL(fileURLWithPath: home.paths.subscriptionsCopy))
         let id = try #require(try daemon.library.podcast(named: "One")).id
         _ = try await client.perform(.unsubscribe(podcast: id))
@@ -92,10 +94,7 @@ import Testing
     }
 
     @Test func aCopyThatCouldNotBeWrittenIsWrittenLater() async throws {
-        home.publish("One", path: "/1.xml")
-        let (daemon, client) = try await home.connect()
-        try await client.subscribe(home.web.url("/1.xml"))
-        try await waitUntil(description: "the show is in the copy") { names == ["One"] }
+        let (daemon, client) = try await startWithOne()
         // The copy is a link to a folder, which no file can replace. The temporary file is created beside that folder.
         let files = FileManager.default
         let parent = home.directory.file("elsewhere")

@@ -123,9 +123,7 @@ import Transfers
         home.web.remove("/feed-1.mp3")
         let (daemon, client, id) = try await home.subscribeToEpisode()
         let request = ReadRequest(episode: id, generation: 1, range: 0..<10)
-        let failure = await #expect(throws: Failure.self) {
-            try await client.connection.exchange(.read, request.payload)
-        }
+        let failure = await client.failure(of: .read, request.payload)
         #expect(failure?.errorNumber == ENODATA)
         try await client.state(.failed, of: id)
         let download = try #require(try daemon.library.download(of: id))
@@ -177,25 +175,6 @@ import Transfers
     }
 
     // MARK: Evicting
-
-    @Test func evictingFreesTheSpaceAndBeginsANewGeneration() async throws {
-        home.publish()
-        let (daemon, client, id) = try await home.subscribeToEpisode()
-        try await client.download(id)
-        #expect(home.cacheFiles.count == 1)
-        #expect(try await client.act(.evict, id).count == 1)
-        #expect(home.cacheFiles.isEmpty)
-        let episode = try daemon.episode()
-        #expect(!episode.complete && episode.cachedBytes == 0 && episode.generation == 2 && episode.sha256 == nil)
-        #expect(try daemon.library.rendition(of: id) == nil)
-        // Evicting it once more has no effect.
-        #expect(try await client.act(.evict, id).count == 1)
-        // The next read fetches it again.
-        let grant = try await client.read(id, 0..<200_000, generation: 2)
-        #expect(try home.bytes(of: try #require(grant.file), in: 0..<200_000) == home.content(1).bytes)
-        try await client.event("complete again") { $0.kind == .completed && $0.task?.generation == 2 }
-        #expect(try daemon.episode().complete)
-    }
 
     @Test func aPinnedEpisodeIsNotEvicted() async throws {
         home.publish()

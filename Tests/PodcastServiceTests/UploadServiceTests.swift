@@ -187,8 +187,7 @@ import Transfers
         let id = try await publish(request(user: "u:p@"), client).id
         #expect(try await end(of: id, client).kind == .failed)
         #expect(try daemon.library.upload(id: id)?.url == server.url())
-        let attributes = try FileManager.default.attributesOfItem(atPath: home.paths.uploadCredentials)
-        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(try home.mode(of: home.paths.uploadCredentials) == 0o600)
         _ = try await act(.resume, id, client)
         try await client.event("it completes") { $0.task?.id == id && $0.kind == .completed }
         let left = try #require(FileManager.default.contents(atPath: home.paths.uploadCredentials))

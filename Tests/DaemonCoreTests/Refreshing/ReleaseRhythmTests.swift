@@ -35,13 +35,6 @@ struct ReleaseRhythmTests {
         #expect(rhythm.gap == Self.week && rhythm.newest == Self.now)
     }
 
-    @Test func aWeeklyShowHasOneWindow() throws {
-        let rhythm = rhythm(Self.every(Self.week, 8, last: Self.now))
-        let window = try #require(rhythm.windows.first)
-        #expect(rhythm.windows.count == 1)
-        #expect(window.start == Self.now % Self.week && window.length == 2 * Self.hour)
-    }
-
     @Test func aShowOfThreeDaysAWeekHasThreeWindowsOfItsHours() {
         var dates: [Int64] = []
         for week in 0..<6 {
@@ -101,11 +94,5 @@ struct ReleaseRhythmTests {
             #expect(wish == Int64(weeks) * Self.week / 8 && wish > last)
             last = wish
         }
-    }
-
-    @Test func anHourlyShowIsRefreshedSeveralTimesAnHour() {
-        let rhythm = rhythm(Self.every(Self.hour, 200, last: Self.now))
-        #expect(rhythm.windows.isEmpty)
-        #expect(rhythm.wish(now: Self.now + 60, minimum: 60) == .after(Self.hour / 8))
     }
 }

@@ -182,15 +182,6 @@ struct StoragePolicyTests {
         #expect(plan.evictions == ["old played", "new played", "old", "old too", "new", "part 1"])
     }
 
-    @Test func openAndEmptyFilesStay() {
-        let files = [
-            file("open", 5_000, played: true, open: true),
-            file("empty", 0, played: true), file("other", used: 5),
-        ]
-        let part = transfer(1, 2_000, received: 1_000) { $0.isRead = true }
-        #expect(policy.plan(for: snapshot(used: 6_100, [part], files: files)).evictions == ["other"])
-    }
-
     @Test func nothingIsEvictedForADownloadThatDoesNotFitAnyway() {
         let files = (0..<5).map { file("\($0)", 100, used: $0) } + [file("pinned", 400, open: true)]
         let plan = policy.plan(for: snapshot(used: 900, [transfer(1, 700)], files: files))
@@ -208,14 +199,6 @@ struct StoragePolicyTests {
         let heard = [files[0], file("after", 300, used: 1_001, played: true)]
         let afterwards = policy.plan(for: snapshot(used: 600, [transfer(1, 800)], files: heard))
         #expect(afterwards.evictions == ["after", "before"])
-    }
-
-    @Test func aLoweredLimitIsEnforced() {
-        let files = (0..<3).map { file("\($0)", 500, used: 5_000 + $0) }
-        let plan = policy.plan(for: snapshot(used: 1_500, files: files))
-        #expect(plan.evictions == ["0"])
-        let full = policy.plan(for: snapshot(used: 60, free: 50, files: [file("a", 30), file("b", 30)]))
-        #expect(full.evictions == ["a", "b"], "somebody else has filled the disk")
     }
 
     // MARK: A disk that refuses

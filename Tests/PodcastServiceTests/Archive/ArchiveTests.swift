@@ -139,7 +139,9 @@ import Transfers
         #expect(access(foreign, F_OK) == 0)
     }
 
-    @Test func notesChaptersTranscriptAndArtAreBesideTheEpisode() async throws {
+    /// Publishes an episode with notes, chapters and art. The server answers requests for its transcript with
+    /// `transcript`.
+    private func publishDetails(transcript: Behaviour = .normal) {
         var feed = FeedBuilder.show("Show", episodes: 1, length: Self.size) { _ in home.web.url("/feed-1.mp3") }
         feed.image = home.web.url("/cover.jpg")
         feed.items[0].description = "Notes of the pilot"
@@ -153,8 +155,12 @@ import Transfers
         for name in ["/cover.jpg", "/art.jpg"] {
             home.web.serve(name, Resource(body: .bytes([0xFF, 0xD8, 0xFF, 0xE0] + Array(name.utf8))))
         }
-        home.web.serve(
-            "/words.vtt", Resource(text: "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n", contentType: "text/vtt"))
+        let words = "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n"
+        home.web.serve("/words.vtt", Resource(text: words, contentType: "text/vtt")) { _ in transcript }
+    }
+
+    @Test func notesChaptersTranscriptAndArtAreBesideTheEpisode() async throws {
+        publishDetails()
         let (_, _, path) = try await startArchived()
         let stem = FileName.stem(ofFile: path)
         func text(_ path: String) async throws -> String {
@@ -170,23 +176,14 @@ import Transfers
     }
 
     @Test func aFileThatCouldNotBeFetchedIsAddedAfterALaterRefresh() async throws {
-        var feed = FeedBuilder.show("Show", episodes: 1, length: Self.size) { _ in home.web.url("/feed-1.mp3") }
-        feed.items[0].description = "Notes of the pilot"
-        feed.items[0].raw = """
-            <itunes:image href="\(home.web.url("/art.jpg"))"/>\
-            <podcast:transcript url="\(home.web.url("/words.vtt"))" type="text/vtt"/>
-            """
-        home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
-        home.web.serve("/art.jpg", Resource(body: .bytes([0xFF, 0xD8, 0xFF, 0xE0])))
-        home.web.serve("/words.vtt") { _ in .normal.status(503) }
+        publishDetails(transcript: .status(503))
         let (daemon, _, path) = try await startArchived()
         let stem = FileName.stem(ofFile: path)
         // Art is the last of the files.
         try await waitUntil(description: "the other files are written") { access(stem + ".jpg", F_OK) == 0 }
         #expect(access(stem + ".vtt", F_OK) != 0)
         await daemon.stop()
-        home.web.serve(
-            "/words.vtt", Resource(text: "WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n", contentType: "text/vtt"))
+        publishDetails()
         // A person has removed this file, which can be made again.
         unlink(stem + ".html")
         let (_, client) = try await start(archivesAll: true)

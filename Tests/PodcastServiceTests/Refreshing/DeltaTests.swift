@@ -38,12 +38,6 @@ import Testing
         try await client.refresh(id).first?.error
     }
 
-    private func document(_ id: ShowID) -> String? {
-        FileManager.default.contents(atPath: "\(home.paths.feeds)/\(id).xml").map {
-            String(decoding: $0, as: UTF8.self)
-        }
-    }
-
     private var statuses: [Int?] { home.web.requests(for: "/feed.xml").map(\.status) }
 
     @Test func aDeltaAddsEpisodesAndRemovesNone() async throws {
@@ -58,7 +52,7 @@ import Testing
         let episodes = try daemon.library.episodes(of: id)
         #expect(episodes.count == 5 && episodes.allSatisfy(\.listed))
         // The document and its validator remain those of the whole feed, so the next delta is relative to that feed.
-        #expect(document(id) == feed().text)
+        #expect(home.feedDocument(id) == feed().text)
         #expect(try await refresh(client, id) == nil)
         let requests = home.web.requests(for: "/feed.xml")
         #expect(requests.map(\.status) == [200, 226, 226])
@@ -91,7 +85,7 @@ import Testing
         #expect(try await refresh(client, id) == nil)
         #expect(statuses == [200, 226, 200])
         #expect(try daemon.library.episodes(of: id).count == 4)
-        #expect(try daemon.library.podcast(id: id)?.etag == "\"f2\"" && document(id) == whole.text)
+        #expect(try daemon.library.podcast(id: id)?.etag == "\"f2\"" && home.feedDocument(id) == whole.text)
     }
 
     @Test func aDeltaThatNobodyRequestedFails() async throws {
@@ -101,7 +95,7 @@ import Testing
         #expect(try await refresh(client, id)?.contains("226") ?? false)
         #expect(statuses.last == 226)
         #expect(home.web.requests(for: "/feed.xml").allSatisfy { $0.headers["A-IM"] == nil })
-        #expect(try daemon.library.episodes(of: id).count == 3 && document(id) == feed().text)
+        #expect(try daemon.library.episodes(of: id).count == 3 && home.feedDocument(id) == feed().text)
     }
 
     /// Only the whole feed shows that an episode was removed, so it is fetched once a week.

@@ -120,8 +120,7 @@ import Testing
         let shown = String(decoding: WireJSON.encode(try await status(client)), as: UTF8.self)
         #expect(!shown.contains("s3cret"))
         #expect("\(request())".contains("s3cret") == false)
-        let attributes = try FileManager.default.attributesOfItem(atPath: home.paths.credentials)
-        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(try home.mode(of: home.paths.credentials) == 0o600)
         // Recent writes are in the library's write-ahead log, older ones in the library file itself.
         let stored = try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: home.paths.library + $0)) }
         #expect(stored.contains { $0.contains(Array("anna".utf8)) }, "the account is there")
