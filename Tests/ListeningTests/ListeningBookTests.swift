@@ -32,6 +32,14 @@ import Transfers
             if let change = last.change { (stored.played, stored.position) = (change.played, change.position) }
         }
 
+        /// Starts at the beginning, and plays up to a position.
+        static func played(to end: Double) -> Room {
+            var room = Room()
+            room.report(.started, 0)
+            room.play(from: 0, to: end)
+            return room
+        }
+
         /// Plays up to a position, with a report every ten seconds.
         mutating func play(from begin: Double, to end: Double, player: String = "vlc", rate: Double = 1) {
             var position = begin
@@ -100,9 +108,7 @@ import Transfers
     }
 
     @Test func anEpisodeIsPlayedWhenItsTailIsReached() {
-        var room = Room()
-        room.report(.started, 0)
-        room.play(from: 0, to: 969)
+        var room = Room.played(to: 969)
         #expect(!room.stored.played)
         room.report(.playing, 970, after: 1)
         #expect(room.stored == StoredListening(played: true, position: nil, duration: 1_000))
@@ -114,9 +120,7 @@ import Transfers
 
     /// Only a stretch that began before the tail marks the episode as played.
     @Test func aSeekIntoTheTailDoesNotCount() {
-        var room = Room()
-        room.report(.started, 0)
-        room.play(from: 0, to: 20)
+        var room = Room.played(to: 20)
         room.report(.seeked, 980)
         room.play(from: 980, to: 1_000)
         room.report(.stopped, 1_000)
@@ -127,9 +131,7 @@ import Transfers
     /// The position advances further than the player can have played in that time, so the player must have sought into
     /// the tail.
     @Test func aSeekThatWasNotReportedDoesNotCount() {
-        var room = Room()
-        room.report(.started, 0)
-        room.play(from: 0, to: 20)
+        var room = Room.played(to: 20)
         room.report(.playing, 990, after: 10)
         #expect(!room.stored.played)
         room.report(.playing, 1_000, after: 10)
@@ -144,9 +146,7 @@ import Transfers
     }
 
     @Test func timeAsleepIsNotPlayback() {
-        var room = Room()
-        room.report(.started, 0)
-        room.play(from: 0, to: 100)
+        var room = Room.played(to: 100)
         room.report(.playing, 101, after: 8 * 3_600)
         #expect(room.stored == StoredListening(position: 101, duration: 1_000))
     }
@@ -173,9 +173,7 @@ import Transfers
 
     /// A person clears the played mark while the player plays the tail. The same stretch does not set it again.
     @Test func aMarkClearedByHandInTheTailStaysCleared() {
-        var room = Room()
-        room.report(.started, 0)
-        room.play(from: 0, to: 975)
+        var room = Room.played(to: 975)
         room.stored.played = false
         room.play(from: 975, to: 1_000)
         #expect(!room.stored.played)
@@ -299,9 +297,7 @@ import Transfers
 
     /// For the new daemon, which knows only the stored position, a stretch begins.
     @Test func aNewDaemonMarksTheEpisodeToo() {
-        var room = Room()
-        room.report(.started, 0)
-        room.play(from: 0, to: 960)
+        var room = Room.played(to: 960)
         room.book = ListeningBook()
         room.play(from: 960, to: 980)
         #expect(room.stored.played)

@@ -183,16 +183,12 @@ import Testing
         #expect(text == "WEBVTT\n\n00:00:01.000 --> 00:00:02.500\nHello <b>there</b>\n\n")
         #expect(size == Int64(text.utf8.count))
         // A web page in place of a transcript is refused, because it contains no timed text.
-        home.web.serve("/feed.xml", Resource(text: try feed(transcript: "/page.html").text, contentType: "text/xml"))
+        var feed = FeedBuilder.show("Show", episodes: 2, length: 1_000) { home.web.url("/\($0).mp3") }
+        feed.items[0].raw = "<podcast:transcript url=\"\(home.web.url("/page.html"))\" type=\"text/html\"/>"
+        home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "text/xml"))
         home.web.serve("/page.html", Resource(text: "<!DOCTYPE html><p>Log in</p>", contentType: "text/html"))
         _ = try await client.perform(.refresh(podcasts: [try daemon.episode(2).podcast]))
         #expect(await client.failure(of: .asset(.vtt, id: episode.rawValue))?.errorNumber == EIO)
-    }
-
-    private func feed(transcript: String) throws -> FeedBuilder {
-        var feed = FeedBuilder.show("Show", episodes: 2, length: 1_000) { home.web.url("/\($0).mp3") }
-        feed.items[0].raw = "<podcast:transcript url=\"\(home.web.url(transcript))\" type=\"text/html\"/>"
-        return feed
     }
 
     /// The transcript is refused after the response head if the head states the size, otherwise after 16 MiB.

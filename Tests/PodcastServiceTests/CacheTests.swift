@@ -26,20 +26,6 @@ import Transfers
         try (1...5).filter { try daemon.episode($0).complete }
     }
 
-    @Test func playedEpisodesAreEvictedFirstThenTheLeastRecentlyOpened() async throws {
-        let (daemon, client) = try await start(capacity: 700_000)
-        try await daemon.download(1, 2, 3, with: client)
-        for (number, moment) in [(1, 1_000), (2, 3_000), (3, 2_000)] as [(Int, Int64)] {
-            try daemon.library.recordOpening(of: try daemon.episode(number).id, now: moment)
-        }
-        try daemon.library.setPlayed(episode: try daemon.episode(2).id, true, now: 1)
-        try await daemon.download(4, with: client)
-        #expect(try cached(daemon) == [1, 3, 4])
-        try await daemon.download(5, with: client)
-        #expect(try cached(daemon) == [3, 4, 5])
-        #expect(home.cacheFiles.count == 3)
-    }
-
     /// More files than are evicted in one turn.
     @Test func aLoweredLimitEvictsUntilTheRestFits() async throws {
         home.publish(episodes: 50, size: 10_000)

@@ -111,18 +111,4 @@ import Testing
     }
 
     // MARK: Greeting
-
-    @Test func onlyWatchingClientsReceiveEvents() async throws {
-        home.publish()
-        let daemon = try await home.start()
-        let silent = try RawClient(home.paths.socket)
-        silent.send(.command, number: 1, WireJSON.encode(Command.tasks))
-        #expect(try await silent.next()?.number == 1)
-        let client = try await daemon.connect()
-        try await client.subscribe(home.web.url("/feed.xml"))
-        try await client.event("the library has changed") { $0.kind == .library }
-        silent.send(.command, number: 2, WireJSON.encode(Command.tasks))
-        #expect(try await silent.next()?.number == 2)
-        silent.end()
-    }
 }

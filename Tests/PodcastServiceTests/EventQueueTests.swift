@@ -16,14 +16,7 @@ struct EventQueueTests {
     }
 
     private func numbers(_ items: [EventQueue.Item]) -> [Int64] {
-        items.compactMap {
-            switch $0 {
-            case .opened(let episode): episode.rawValue
-            case .transfer(.completed(let key, _, _)): key.rawValue
-            case .transfer(.failed(let key, _)): key.rawValue
-            default: nil
-            }
-        }
+        items.compactMap { if case .opened(let episode) = $0 { episode.rawValue } else { nil } }
     }
 
     @Test func theEngineTimesTheDelivery() async throws {

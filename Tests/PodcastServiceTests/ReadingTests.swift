@@ -12,10 +12,10 @@ import Testing
 
     /// Publishes the show. The response for the first episode stalls after 1,000 bytes, and ends when the daemon closes
     /// the connection.
-    private func publishHeld(size: Int = 3_000_000) {
-        home.publish(size: size)
-        home.web.serve("/feed-1.mp3", Resource(home.content(1, size: size), etag: "\"m1\"")) { _ in .stall(after: 1_000)
-        }
+    private func publishHeld() {
+        home.publish(size: 3_000_000)
+        let resource = Resource(home.content(1, size: 3_000_000), etag: "\"m1\"")
+        home.web.serve("/feed-1.mp3", resource) { _ in .stall(after: 1_000) }
     }
 
     // MARK: Opening

@@ -48,24 +48,6 @@ import Transfers
 
     // MARK: Moving
 
-    @Test func aPermanentRedirectRewritesTheSubscription() async throws {
-        home.publish()
-        let (daemon, client) = try await home.subscribe()
-        let feed = FeedBuilder.show("Show", episodes: 2) { self.home.web.url("/feed-\($0).mp3") }
-        home.web.serve("/new.xml", Resource(text: feed.text))
-        let new = home.web.url("/new.xml")
-        home.web.serve("/feed.xml", behaviour: { _ in .redirect(to: new, status: 302) })
-        #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 1)])
-        #expect(try show(daemon).url == home.web.url("/feed.xml"))
-        home.web.serve("/feed.xml", behaviour: { _ in .redirect(to: new, status: 301) })
-        #expect(try await client.refresh() == [RefreshResult(name: "Show", added: 0)])
-        #expect(try show(daemon).url == new)
-        #expect(try daemon.library.refreshRecord(of: show(daemon).id).formerAddresses == [home.web.url("/feed.xml")])
-        home.web.clearLog()
-        try await client.refresh()
-        #expect(home.web.requests.map(\.path) == ["/new.xml"])
-    }
-
     @Test func aNewAddressInTheFeedIsFollowedIfItHasTheSameShow() async throws {
         home.publish()
         let (daemon, client) = try await home.subscribe()

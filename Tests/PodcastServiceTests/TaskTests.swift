@@ -77,26 +77,6 @@ import Transfers
 
     // MARK: Cancelling
 
-    @Test func cancellingEndsTheTaskAndKeepsTheReceivedBytes() async throws {
-        let (daemon, client, id) = try await home.stalled(gate)
-        try await downloadHalf(client, id)
-        #expect(try await client.act(.cancel, id).count == 1)
-        #expect(try await client.tasks().isEmpty)
-        #expect(try daemon.library.downloads().isEmpty)
-        #expect(home.cacheFiles.count == 1)
-        try await client.state(.remote, of: id)
-        await daemon.stop()
-
-        gate.open()
-        home.web.clearLog()
-        let (second, again) = try await home.connect()
-        #expect(try await again.tasks().isEmpty)
-        #expect(try second.episode().cachedBytes == 300_000)
-        #expect(home.web.requests.isEmpty)
-        try await again.download(id)
-        #expect(home.web.requests(for: "/feed-1.mp3").map { $0.range?.firstByte } == [300_000])
-    }
-
     @Test func noLateEventRestoresACancelledTask() async throws {
         home.publish(episodes: 2, size: 4_000_000)
         home.web.serve("/feed-1.mp3", Resource(home.content(1, size: 4_000_000), etag: "\"m1\"")) { _ in

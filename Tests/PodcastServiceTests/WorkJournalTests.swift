@@ -12,17 +12,29 @@ import Transfers
     private let home = ServiceHome()
     private let now = Int64(Date().timeIntervalSince1970)
 
-    private func die(under items: WorkItem...) {
+    @discardableResult
+    private func die(under items: [WorkItem]) -> WorkJournal {
         let journal = WorkJournal(paths: home.paths)
         _ = journal.open(now: now) { "\($0.kind) \($0.id)" }
         journal.begin(items)
+        return journal
+    }
+
+    /// Adds an upload to `path` to the library.
+    private func addUpload(to path: String) throws -> Upload {
+        let copy = UUID().uuidString
+        try Data("media".utf8).write(to: URL(fileURLWithPath: home.paths.uploads + "/" + copy))
+        return try Library.openForWriting(at: home.paths.library).add(
+            Upload(
+                url: home.web.url(path), title: "Mine", description: nil,
+                media: SnapshotFile(file: copy, name: "m.mp3"), size: 5, idempotencyKey: path, created: now))
     }
 
     private func skipped() -> [WorkItem] { WorkJournal.skipped(home.paths, now: now).map(\.item) }
 
     @Test func markersSurviveACrashAndNotAnExit() {
         let item = WorkItem(kind: .upload, id: 7)
-        die(under: item, WorkItem(kind: .sync))
+        die(under: [item, WorkItem(kind: .sync)])
         let second = WorkJournal(paths: home.paths)
         #expect(second.open(now: now) { _ in "name" }.isEmpty)
         second.begin([item])
@@ -40,9 +52,7 @@ import Transfers
     }
 
     @Test func aShorterBlockOfMarkersReplacesALongerOne() {
-        let first = WorkJournal(paths: home.paths)
-        _ = first.open(now: now) { _ in "n" }
-        first.begin((1...60).map { WorkItem(kind: .refresh, id: 1_000_000 + $0) })
+        let first = die(under: (1...60).map { WorkItem(kind: .refresh, id: 1_000_000 + $0) })
         first.remove((2...60).map { WorkItem(kind: .refresh, id: 1_000_000 + $0) })
         var found: Set<WorkItem> = []
         _ = WorkJournal(paths: home.paths).open(now: now) {
@@ -64,8 +74,8 @@ import Transfers
     }
 
     @Test func markersOfAnotherBootDoNotCount() throws {
-        die(under: WorkItem(kind: .sync))
-        die(under: WorkItem(kind: .sync))
+        die(under: [WorkItem(kind: .sync)])
+        die(under: [WorkItem(kind: .sync)])
         let text = try String(contentsOfFile: home.paths.workMarkers, encoding: .utf8)
         let lines = text.split(separator: "\n").dropFirst()
         try Data("another\n\(lines.joined(separator: "\n"))\n".utf8).write(
@@ -79,9 +89,7 @@ import Transfers
         for number in 1...4 { try await client.subscribe(home.web.url("/\(number).xml")) }
         let shows = try first.library.podcasts().map(\.id)
         await first.stop()
-        let journal = WorkJournal(paths: home.paths)
-        _ = journal.open(now: now) { _ in "n" }
-        journal.begin(shows.map { WorkItem(kind: .refresh, id: $0.rawValue) })
+        die(under: shows.map { WorkItem(kind: .refresh, id: $0.rawValue) })
         let library = try Library.openForWriting(at: home.paths.library)
         for show in shows { try library.setNextRefresh(podcast: show, 1) }
         let gates = (1...4).map { number in
@@ -117,8 +125,8 @@ import Transfers
             .syncLogin(SyncLoginRequest(url: server.url, user: "anna", password: "s3cret pass", device: "here")))
         try await client.perform(.syncNow(despiteHold: true))
         await first.stop()
-        die(under: WorkItem(kind: .sync))
-        die(under: WorkItem(kind: .sync))
+        die(under: [WorkItem(kind: .sync)])
+        die(under: [WorkItem(kind: .sync)])
         let (_, second) = try await home.connect()
         let status = try await second.perform(.syncStatus, \.sync)
         #expect(try #require(status.nextSync) >= now + 86_000)
@@ -130,20 +138,10 @@ import Transfers
     /// Uploads during which a daemon has crashed run one by one. So an upload that stayed in the journal would delay
     /// all later ones.
     @Test func anUploadThatIsCancelledBeforeItStartsIsNotInTheJournal() async throws {
-        let library = try Library.openForWriting(at: home.paths.library)
         let gate = Gate(heldAt: 0)
-        let uploads = try (1...3).map { number in
-            let copy = UUID().uuidString
-            try Data("media".utf8).write(to: URL(fileURLWithPath: home.paths.uploads + "/" + copy))
-            home.web.serve("/\(number)") { _ in .holdHead(gate) }
-            return try library.add(
-                Upload(
-                    url: home.web.url("/\(number)"), title: "Mine", description: nil,
-                    media: SnapshotFile(file: copy, name: "m.mp3"), size: 5, idempotencyKey: "\(number)", created: now))
-        }
-        let journal = WorkJournal(paths: home.paths)
-        _ = journal.open(now: now) { _ in "n" }
-        journal.begin(uploads.map { WorkItem.upload($0.id) })
+        for number in 1...3 { home.web.serve("/\(number)") { _ in .holdHead(gate) } }
+        let uploads = try (1...3).map { try addUpload(to: "/\($0)") }
+        die(under: uploads.map { WorkItem.upload($0.id) })
         let (_, client) = try await home.connect()
         try await gate.waitUntilReached()
         #expect(Set(home.web.requests.map(\.path)) == ["/1"])
@@ -155,15 +153,9 @@ import Transfers
     }
 
     @Test func anUploadThatCrashesTheDaemonWaitsUntilItIsResumed() async throws {
-        let copy = UUID().uuidString
-        let library = try Library.openForWriting(at: home.paths.library)
-        try Data("media".utf8).write(to: URL(fileURLWithPath: home.paths.uploads + "/" + copy))
-        let upload = try library.add(
-            Upload(
-                url: home.web.url("/post"), title: "Mine", description: nil,
-                media: SnapshotFile(file: copy, name: "m.mp3"), size: 5, idempotencyKey: "k", created: now))
-        die(under: WorkItem(kind: .upload, id: upload.id.rawValue))
-        die(under: WorkItem(kind: .upload, id: upload.id.rawValue))
+        let upload = try addUpload(to: "/post")
+        die(under: [WorkItem.upload(upload.id)])
+        die(under: [WorkItem.upload(upload.id)])
         let (_, client) = try await home.connect()
         let task = try #require(try await client.tasks().first)
         #expect(task.state == .suspended && task.error?.contains("podfs resume upload:\(upload.id)") == true)

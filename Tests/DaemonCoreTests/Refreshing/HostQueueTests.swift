@@ -7,14 +7,9 @@ import Transfers
 @testable import PodcastService
 
 struct HostQueueTests {
-    private func queue(_ hosts: [String], total: Int = 8, perHost: Int = 2) -> HostQueue {
-        var queue = HostQueue(total: total, perHost: perHost)
-        for (index, host) in hosts.enumerated() { queue.enqueue(ShowID(Int64(index)), host: host) }
-        return queue
-    }
-
     @Test func oneFetchServesAllWhoAsk() {
-        var queue = queue(["a"])
+        var queue = HostQueue(total: 8, perHost: 2)
+        queue.enqueue(0, host: "a")
         var joined = queue.enqueue(0, host: "a")
         #expect(queue.contains(0) && !joined)
         #expect(queue.start(now: .seconds(0)) == [0])
@@ -27,7 +22,8 @@ struct HostQueueTests {
     }
 
     @Test func aLongRetryAfterIsLimitedToAWeek() {
-        var queue = queue(["a"])
+        var queue = HostQueue(total: 8, perHost: 2)
+        queue.enqueue(0, host: "a")
         #expect(queue.start(now: .seconds(0)) == [0])
         queue.finish(0, .refused(retryAfter: .seconds(Int64.max)), now: .seconds(0))
         #expect(queue.blockedUntil(host: "a", now: .seconds(0)) == .seconds(604_800))

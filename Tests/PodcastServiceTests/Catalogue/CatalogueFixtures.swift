@@ -51,7 +51,4 @@ enum CatalogueFixtures {
         """
 
     static let podcastIndexRefusal = #"{"status":"false","description":"Invalid API key or secret"}"#
-
-    static let podcastIndexNothing =
-        #"{"status":"true","feeds":[],"count":0,"query":"xyzzy","description":"No feeds found."}"#
 }

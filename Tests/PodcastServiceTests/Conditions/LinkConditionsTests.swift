@@ -28,10 +28,13 @@ struct PresentConditionsTests {
         supplies = try folder.makeDirectory("power_supply")
     }
 
-    /// Adds a supply. As in sysfs, every value ends with a newline.
-    private func add(_ name: String, _ properties: KeyValuePairs<String, String>) throws {
+    /// Adds a supply with these properties, such as `type=Mains;online=1`. As in sysfs, every value ends with a newline.
+    private func add(_ name: String, _ properties: some StringProtocol) throws {
         try folder.makeDirectory("power_supply/\(name)")
-        for (property, value) in properties { try folder.write("power_supply/\(name)/\(property)", text: value + "\n") }
+        for property in properties.split(separator: ";") {
+            let parts = property.split(separator: "=", omittingEmptySubsequences: false)
+            try folder.write("power_supply/\(name)/\(parts[0])", text: parts[1] + "\n")
+        }
     }
 
     @Test(arguments: [nil, "", "nonsense", "unix:path=/dev/null", "tcp:host=256.0.0.1,port=1"] as [String?])
@@ -40,40 +43,31 @@ struct PresentConditionsTests {
             .current(powerSupplies: supplies, busAddress: address ?? PrivateBus.address(in: folder))
         }
         #expect(conditions() == LinkConditions(isMetered: nil, isOnBattery: false))
-        try add("BAT0", ["type": "Battery", "status": "Discharging"])
+        try add("BAT0", "type=Battery;status=Discharging")
         #expect(conditions() == LinkConditions(isMetered: nil, isOnBattery: true))
     }
 
     @Test func withoutTheFolderThePowerSourceIsUnknown() { #expect(PowerSupplies.isOnBattery(supplies + "/no") == nil) }
 
-    @Test(
-        arguments: [
-            (
-                [["type": "Mains", "online": "1"], ["type": "Battery", "status": "Charging", "scope": "System"]], false
-            ),
-            ([["type": "Mains", "online": "0"], ["type": "Battery", "status": "Discharging"]], true),
-            (
-                [
-                    ["type": "Mains", "online": "0"], ["type": "Battery", "status": "Not charging"],
-                    ["type": "Battery", "status": "Discharging"],
-                ], true
-            ),
-            // An adapter that is too weak for the load.
-            ([["type": "Mains", "online": "1"], ["type": "Battery", "status": "Discharging"]], false),
-            // Power through USB: the battery shows it.
-            ([["type": "USB", "online": "1"], ["type": "Battery", "status": "Charging"]], false),
-            // A USB port that powers a phone.
-            ([["type": "USB", "online": "1"], ["type": "Battery", "status": "Discharging"]], true),
-            ([["type": "USB", "online": "0"]], false), ([["type": "UPS", "status": "Full"]], false),
-            ([["type": "UPS", "status": "Discharging"]], true),
-            // The battery of a mouse, and supplies that cannot be read.
-            ([["type": "Battery", "scope": "Device", "status": "Discharging"]], false),
-            ([[:], ["type": "Perpetuum mobile", "status": "Discharging"], ["type": "Mains"], ["type": ""]], false),
-        ] as [([KeyValuePairs<String, String>], Bool)])
-    func aDischargingBatteryCountsUnlessTheMainsAreOnline(
-        all: [KeyValuePairs<String, String>], isOnBattery: Bool
-    ) throws {
-        for (number, properties) in all.enumerated() { try add("supply\(number)", properties) }
+    @Test(arguments: [
+        ("type=Mains;online=1,type=Battery;status=Charging;scope=System", false),
+        ("type=Mains;online=0,type=Battery;status=Discharging", true),
+        ("type=Mains;online=0,type=Battery;status=Not charging,type=Battery;status=Discharging", true),
+        // An adapter that is too weak for the load.
+        ("type=Mains;online=1,type=Battery;status=Discharging", false),
+        // Power through USB: the battery shows it.
+        ("type=USB;online=1,type=Battery;status=Charging", false),
+        // A USB port that powers a phone.
+        ("type=USB;online=1,type=Battery;status=Discharging", true), ("type=USB;online=0", false),
+        ("type=UPS;status=Full", false), ("type=UPS;status=Discharging", true),
+        // The battery of a mouse, and supplies that cannot be read.
+        ("type=Battery;scope=Device;status=Discharging", false),
+        (",type=Perpetuum mobile;status=Discharging,type=Mains,type=", false),
+    ])
+    func aDischargingBatteryCountsUnlessTheMainsAreOnline(all: String, isOnBattery: Bool) throws {
+        for (number, properties) in all.split(separator: ",", omittingEmptySubsequences: false).enumerated() {
+            try add("supply\(number)", properties)
+        }
         #expect(PowerSupplies.isOnBattery(supplies) == isOnBattery)
     }
 }

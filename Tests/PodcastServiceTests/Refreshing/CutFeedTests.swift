@@ -60,17 +60,6 @@ import Testing
         #expect(try daemon.library.episodes(of: show.id).first?.title == "Episode 61")
     }
 
-    @Test func itemsBeyondTheLimitAreIgnored() async throws {
-        serve(text(30), etag: "\"many\"")
-        let (daemon, client) = try await home.subscribe { $0.feedLimits.items = 10 }
-        serve(text(31), etag: "\"more\"")
-        #expect(try await refresh(client).added == 1)
-        let show = try #require(try daemon.library.podcasts().first)
-        #expect(show.episodes == 11 && show.state == "active")
-        #expect(try daemon.library.episodes(of: show.id).allSatisfy { $0.listed })
-        #expect(facts(show).contains("more than 10 items; the rest is ignored"))
-    }
-
     @Test func aFeedOfExactlyTheMaximumSizeIsWhole() async throws {
         serve(text(20), etag: "\"whole\"")
         let size = text(20).utf8.count

@@ -45,20 +45,11 @@ extension SyncServiceTests {
         #expect(done.error == nil && done.waitingActions == 0 && done.waitingSubscriptions == 0)
     }
 
-    /// Makes the next exchange long: another device has subscribed to 100 feeds that do not exist, and to one whose
-    /// response the returned gate holds.
-    private func beginLongSync() -> Gate {
-        let gate = Gate(heldAt: 0)
-        home.publish("Slow", path: "/slow.xml")
-        home.web.serve("/slow.xml", Resource(text: "", contentType: "application/rss+xml")) { _ in .holdHead(gate) }
-        server.change(
-            add: (0..<100).map { home.web.url("/gone\($0).xml") } + [home.web.url("/slow.xml")], device: "phone")
-        return gate
-    }
-
     @Test func aLogoutEndsALongExchange() async throws {
         let (daemon, client) = try await begin()
-        let gate = beginLongSync()
+        let gate = Gate(heldAt: 0)
+        home.web.serve("/slow.xml", Resource(text: "")) { _ in .holdHead(gate) }
+        server.change(add: [home.web.url("/slow.xml")], device: "phone")
         let other = try await daemon.connect()
         async let failure = client.failure(of: .syncNow(despiteHold: true))
         try await gate.waitUntilReached()
