@@ -249,6 +249,25 @@ import Transfers
         #expect(room.stored.position == 132)
     }
 
+    @Test func aPlayerThatContinuesTakesOver() {
+        var room = Room()
+        room.report(.started, 100, player: "vlc")
+        room.report(.paused, 110, after: 10, player: "vlc")
+        room.report(.started, 300, player: "mpv")
+        room.report(.playing, 310, after: 10, player: "mpv")
+        room.report(.playing, 110, player: "vlc")
+        #expect(room.stored.position == 110)
+    }
+
+    @Test func aPausedPlayerThatSeeksBeforeANewDaemonKnowsItDoesNotStayTheOwner() {
+        var room = Room()
+        room.report(.playing, 100, player: "mpv")
+        room.report(.seeked, 900, player: "vlc")
+        #expect(room.stored.position == 900)
+        room.play(from: 100, to: 130, player: "mpv")
+        #expect(room.stored.position == 130)
+    }
+
     /// The stored position follows mpv, but VLC can still mark the episode as played.
     @Test func anEarlierPlayerMayReachTheEnd() {
         var room = Room()

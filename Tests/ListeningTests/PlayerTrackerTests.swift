@@ -45,18 +45,6 @@ import Transfers
         }
     }
 
-    @Test func playbackIsReadEveryTenSeconds() throws {
-        var room = Room()
-        room.start()
-        for position in [1, 11, 21] {
-            #expect(room.tracker.deadline == .seconds(100 + position))
-            room.send(.tick, after: position == 1 ? 1 : 10)
-            #expect(room.effects == [.readPosition(Self.vlc)])
-            room.send(.position(Self.vlc, Double(position)))
-            #expect(room.reports == ["playing \(Double(position))"])
-        }
-    }
-
     @Test func aPauseIsReportedAtThePlayersPosition() {
         var room = Room()
         room.start()
@@ -76,6 +64,25 @@ import Transfers
         room.send(.changed(Self.vlc, PlayerProperties(rate: 2)), after: 5)
         room.send(.disappeared(Self.vlc), after: 4)
         #expect(room.reports == ["stopped 33.0"])
+        #expect(room.tracker.deadline == nil)
+    }
+
+    @Test func aStoppedPlayersPositionIsExtrapolated() {
+        var room = Room()
+        room.start(at: 990)
+        room.send(.changed(Self.vlc, PlayerProperties(status: .stopped, position: 0)), after: 60)
+        #expect(room.reports == ["stopped 1000.0"])
+        room.send(.changed(Self.vlc, PlayerProperties(status: .playing)))
+        #expect(room.effects == [.readPosition(Self.vlc)])
+        room.send(.position(Self.vlc, 0))
+        #expect(room.reports == ["started 0.0"])
+    }
+
+    @Test func aLostBusEndsAllSessions() {
+        var room = Room()
+        room.start(at: 10)
+        room.send(.disconnected, after: 3)
+        #expect(room.reports == ["stopped 13.0"])
         #expect(room.tracker.deadline == nil)
     }
 
@@ -208,6 +215,15 @@ import Transfers
             read += room.effects.count
         }
         #expect(read == PlayerTracker.capacity)
+    }
+
+    @Test func aPlayerWithTwoBusNamesIsTrackedOnce() {
+        var room = Room()
+        room.start()
+        room.send(.appeared(PlayerID(":1.8"), name: "vlc.instance42", process: 42))
+        #expect(room.effects.isEmpty)
+        room.send(.appeared(PlayerID(":1.9"), name: "vlc.instance43", process: 43))
+        #expect(room.effects == [.read(PlayerID(":1.9"))])
     }
 
     // MARK: Resuming

@@ -43,9 +43,4 @@ import Testing
             InstallationPaths(environment: ["HOME": "/h", "XDG_CACHE_HOME": "/c//", "XDG_RUNTIME_DIR": "/r/"])
                 == InstallationPaths(environment: ["HOME": "/h", "XDG_CACHE_HOME": "/c", "XDG_RUNTIME_DIR": "/r"]))
     }
-
-    @Test func withoutHomeThereAreNoPaths() {
-        #expect(InstallationPaths(environment: [:]) == nil)
-        #expect(InstallationPaths(environment: ["XDG_DATA_HOME": "/d"]) == nil)
-    }
 }

@@ -209,9 +209,13 @@ import Testing
         var feed = FeedBuilder.show("Show", episodes: 2, length: 1_000) { home.web.url("/\($0).mp3") }
         feed.image = home.web.url("/new.png")
         home.web.serve("/feed.xml", Resource(text: feed.text, contentType: "application/rss+xml"))
-        home.web.serve("/new.png", Resource(bytes: [0x89, 0x50, 0x4E, 0x47, 1], contentType: "image/png"))
+        let gate = Gate(heldAt: 0)
+        home.web.serve("/new.png", Resource(bytes: [0x89, 0x50, 0x4E, 0x47, 1], contentType: "image/png")) { _ in
+            .holdHead(gate)
+        }
         _ = try await client.perform(.refresh(podcasts: [podcast.id]))
         #expect(try await size(client, .cover, podcast.id.rawValue) == 5_004)
+        gate.open()
         try await settle(client)
         #expect(try await size(client, .cover, podcast.id.rawValue) == 5)
         #expect(try daemon.library.podcast(id: podcast.id)?.coverName == "cover.png")

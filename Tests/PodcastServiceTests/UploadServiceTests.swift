@@ -75,16 +75,6 @@ import Transfers
         #expect(kept == [event])
     }
 
-    @Test func aRepeatedRequestCreatesOneUpload() async throws {
-        server.stop()
-        let (daemon, client) = try await start()
-        let request = try request()
-        let first = try await publish(request, client)
-        let second = try await publish(request, client)
-        #expect(first.id == second.id)
-        #expect(try daemon.library.uploads().count == 1)
-    }
-
     @Test func anUploadIsSuspendedResumedAndCancelled() async throws {
         server.change { $0.bytesPerSecond = 200_000 }
         let (daemon, client) = try await start()

@@ -12,24 +12,21 @@ struct FreshnessTests {
         Freshness.lifetime(ResponseHead(status: 200, fields: fields), now: Self.now)?.seconds
     }
 
-    @Test(arguments: [
-        ("max-age=600", 600), ("public, Max-Age=600", 600), ("max-age=\"600\"", 600), ("s-maxage=900", 900),
-        ("s-maxage=900, max-age=600", 600), ("max-age=600, max-age=5", 600), ("no-cache, max-age=600", 0),
-        ("no-store", 0), ("max-age=soon", 0), ("max-age=-1", 0), ("max-age", 0), ("max-age=0", 0),
-        ("no-cache=\"set-cookie\", max-age=600", 600),
-        ("max-age = 600 ,, =", 600), ("max-age=99999999999999999999", Freshness.longest.seconds),
-    ])
-    func cacheControlIsRead(field: String, expected: Int64) {
+    @Test(
+        arguments: [
+            ("max-age=600", 600), ("public, Max-Age=600", 600), ("max-age=\"600\"", 600), ("s-maxage=900", 900),
+            ("s-maxage=900, max-age=600", 600), ("max-age=600, max-age=5", 600), ("no-cache, max-age=600", 0),
+            ("no-store", 0), ("max-age=soon", 0), ("max-age=-1", 0), ("max-age", 0), ("max-age=0", 0),
+            ("no-cache=\"set-cookie\", max-age=600", 600), ("max-age = 600 ,, =", 600),
+            ("max-age=99999999999999999999", Freshness.longest.seconds), ("public, must-revalidate", nil),
+        ] as [(String, Int64?)])
+    func cacheControlIsRead(field: String, expected: Int64?) {
         #expect(seconds(["cache-control": field]) == expected)
-    }
-
-    @Test func withoutAHeaderThereIsNoLifetime() {
-        #expect(seconds([:]) == nil)
-        #expect(seconds(["cache-control": "public, must-revalidate"]) == nil)
     }
 
     @Test func expiresCountsFromTheServersOwnDate() {
         let later = "Sun, 06 Nov 1994 09:49:37 GMT"
+        #expect(seconds([:]) == nil)
         #expect(seconds(["expires": later]) == 3_600)
         #expect(seconds(["expires": later, "date": "Sun, 06 Nov 1994 09:39:37 GMT"]) == 600)
         #expect(seconds(["expires": "Sun, 06 Nov 1994 07:49:37 GMT"]) == 0)

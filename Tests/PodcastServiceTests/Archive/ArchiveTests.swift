@@ -114,20 +114,6 @@ import Transfers
         try await waitUntilArchived(1, daemon)
     }
 
-    @Test func anotherFileOfTheSameNameIsKept() async throws {
-        let (daemon, client) = try await start(archivesAll: true)
-        try await client.subscribe(home.web.url("/feed.xml"))
-        let name = try daemon.episode(1).name
-        try home.directory.makeDirectory("archive/Show")
-        let foreign = try home.directory.write("archive/Show/\(name)", text: "mine")
-        try await daemon.download(1, with: client)
-        try await waitUntilArchived(1, daemon)
-        #expect(try String(contentsOfFile: foreign, encoding: .utf8) == "mine")
-        let path = try #require(daemon.episode(1).archive?.path)
-        #expect(path == "Show/\(FileName.stem(ofFile: name)) (2).mp3")
-        #expect(media("\(folder)/\(path)"))
-    }
-
     @Test func unfinishedFilesOfAKilledDaemonAreRemoved() async throws {
         let (first, _, _) = try await startArchived()
         let owner = try #require(first.library.archiveFolder()?.owner)

@@ -35,14 +35,13 @@ struct EpisodeRemovalsTests {
         #expect(removed(episodes, .all) == [96])
     }
 
-    @Test func theNewestAreKept() {
+    @Test func theNewestAreKeptAndProtectedOnesCountAmongThem() {
         #expect(removed((1...6).map { Self.episode($0) }.shuffled(), .episodes(4)) == [95, 94])
         #expect(removed((1...3).map { Self.episode($0) }, .episodes(4)).isEmpty)
-    }
-
-    @Test func amongSimultaneousEpisodesTheHighestIDIsNewest() {
-        let episodes = [7, 9, 8].map { RetainedEpisode(id: $0, moment: 5) }
-        #expect(removed(episodes, .episodes(1)) == [8, 7])
+        // Among simultaneous episodes the highest id is the newest.
+        #expect(removed([7, 9, 8].map { RetainedEpisode(id: $0, moment: 5) }, .episodes(1)) == [8, 7])
+        let episodes = [Self.episode(1) { $0.pinned = true }, Self.episode(2), Self.episode(3)]
+        #expect(removed(episodes, .episodes(2)) == [97])
     }
 
     @Test(
@@ -56,12 +55,9 @@ struct EpisodeRemovalsTests {
         #expect(try #require(Keep(narrow)).isWithin(#require(Keep(wide))) == isWithin)
     }
 
-    @Test func theLastDaysAreKept() {
+    @Test func theLastDaysOrTheListedEpisodesAreKept() {
         #expect(removed((1...6).map { Self.episode($0) }, .days(4)) == [95, 94])
         #expect(removed([Self.episode(4) { $0.moment -= 1 }], .days(4)) == [96])
-    }
-
-    @Test func keepListedRetainsTheEpisodesOfTheFeed() {
         let episodes = (1...4).map { number in Self.episode(number) { $0.listed = number.isMultiple(of: 2) } }
         #expect(removed(episodes, .listed) == [99, 97])
     }
@@ -88,11 +84,6 @@ struct EpisodeRemovalsTests {
         }
         #expect(removed([Self.episode(1), heard], .episodes(1)) == [91])
         #expect(removed([Self.episode(1), Self.episode(9) { $0.position = 29 }], .episodes(1)) == [91])
-    }
-
-    @Test func protectedEpisodesCountAmongTheNewest() {
-        let episodes = [Self.episode(1) { $0.pinned = true }, Self.episode(2), Self.episode(3)]
-        #expect(removed(episodes, .episodes(2)) == [97])
     }
 }
 

@@ -17,8 +17,6 @@ extension ShowSettingChange {
 struct ShowSettingsTests {
     private func change(_ assignment: String) throws -> ShowSettingChange { try ShowSettingChange(assignment) }
 
-    private func message(_ assignment: String) -> String { ShowSettingChange.refusal(of: assignment) }
-
     @Test func valuesAreReadAndKeptAsWritten() throws {
         let written = [
             "transfers.rate_limit=500 KiB", " names.template = {date} - {title} ", "auto_download=3",
@@ -66,7 +64,7 @@ struct ShowSettingsTests {
         "user_agent=a\u{7}b", "user_agent=a\r\nX-Evil: 1", "names.template={title}\n{date}",
     ])
     func badValuesAreRefusedWithTheKeyAndTheAllowedValues(text: String) {
-        let message = message(text)
+        let message = ShowSettingChange.refusal(of: text)
         let key = String(text.prefix { $0 != "=" })
         #expect(message.hasPrefix(key + "="), "\(message)")
         #expect(message.contains("expected ") || message.contains("template"), "\(message)")
@@ -74,7 +72,8 @@ struct ShowSettingsTests {
     }
 
     @Test func aLongUserAgentIsRefused() throws {
-        #expect(message("user_agent=" + String(repeating: "a", count: 513)).contains("at most 512 bytes"))
+        let long = "user_agent=" + String(repeating: "a", count: 513)
+        #expect(ShowSettingChange.refusal(of: long).contains("at most 512 bytes"))
         #expect(try change("user_agent=" + String(repeating: "a", count: 512)).value?.count == 512)
     }
 
@@ -84,13 +83,13 @@ struct ShowSettingsTests {
     ])
     func anUnknownKeySuggestsTheNearestOne(text: String, nearest: String) {
         let key = text.prefix { $0 != "=" }
-        #expect(message(text) == "a show has no setting '\(key)'; did you mean '\(nearest)'?")
+        #expect(ShowSettingChange.refusal(of: text) == "a show has no setting '\(key)'; did you mean '\(nearest)'?")
     }
 
     @Test func textWithoutAnEqualsSignIsNoSetting() {
-        #expect(message("keep").contains("write KEY=VALUE"))
-        #expect(message("=5").hasPrefix("a show has no setting ''"))
-        let long = message(String(repeating: "x", count: 10_000) + "\u{1B}[31m=1")
+        #expect(ShowSettingChange.refusal(of: "keep").contains("write KEY=VALUE"))
+        #expect(ShowSettingChange.refusal(of: "=5").hasPrefix("a show has no setting ''"))
+        let long = ShowSettingChange.refusal(of: String(repeating: "x", count: 10_000) + "\u{1B}[31m=1")
         #expect(long.count < 500 && long.contains("…"))
     }
 
