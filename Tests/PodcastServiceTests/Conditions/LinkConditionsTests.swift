@@ -28,7 +28,7 @@ struct PresentConditionsTests {
         supplies = try folder.makeDirectory("power_supply")
     }
 
-    /// Adds a supply with these properties, such as `type=Mains;online=1`. As in sysfs, every value ends with a newline.
+    /// Adds a supply with properties such as `type=Mains;online=1`. As in sysfs, every value ends with a newline.
     private func add(_ name: String, _ properties: some StringProtocol) throws {
         try folder.makeDirectory("power_supply/\(name)")
         for property in properties.split(separator: ";") {
