@@ -41,7 +41,7 @@ struct MountedShow {
         if isMounted { try await remount() }
     }
 
-    /// The same show in another home, not yet subscribed or mounted.
+    /// Creates another home for the same show, which is neither subscribed nor mounted there.
     init(of show: MountedShow, in home: PodfsHome) throws {
         (server, self.home, mount) = (show.server, home, try home.makeMountPoint())
     }

@@ -64,8 +64,8 @@ package struct ReachPolicy: Sendable {
 /// with another result cannot evade it. A value without IO.
 package struct ReachTrail: Sendable {
     private let policy: ReachPolicy
-    /// The most private space allowed for the next connection or request; `nil` for any. At first it is the space of the
-    /// feed or server that refers to the first URL, and `nil` if a person entered that URL.
+    /// The most private space allowed for the next connection or request; `nil` for any. At first it is the space of
+    /// the feed or server that refers to the first URL, and `nil` if a person entered that URL.
     private var limit: AddressSpace?
     /// The error of the last refused address of the current hop. It counts only if `wasAllowed` is false.
     private var refused: TransferError?
