@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// A day of the proleptic Gregorian calendar, as days since 1970-01-01.
 package struct GregorianDay: Sendable, Hashable, CustomStringConvertible {
     /// The number of days since 1970-01-01.
@@ -18,22 +16,32 @@ package struct GregorianDay: Sendable, Hashable, CustomStringConvertible {
         self.init(number: local / 86_400 - (local % 86_400 < 0 ? 1 : 0))
     }
 
-    /// Creates the day of a date; `nil` if there is no such day, or the year is not 1 to 9999. The corresponding C
-    /// function is `timegm`, which turns a day beyond the end of a month into one of the next month.
+    /// Creates the day of a date; `nil` if there is no such day, or the year is not 1 to 9999.
+    ///
+    /// Counts from 1 March in eras of 400 years (146,097 days), so that the leap day is the last day of its year
+    /// ("chrono-Compatible Low-Level Date Algorithms", H. Hinnant, `days_from_civil`).
     package init?(year: Int, month: Int, day: Int) {
-        guard (1...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else { return nil }
-        var time = tm()
-        (time.tm_year, time.tm_mon, time.tm_mday) = (Int32(year - 1_900), Int32(month - 1), Int32(day))
-        number = Int64(timegm(&time)) / 86_400
-        guard time.tm_mday == Int32(day) else { return nil }
+        guard (1...9999).contains(year), (1...12).contains(month), day >= 1,
+            day <= Self.length(ofMonth: month, year: year)
+        else { return nil }
+        let shifted = month <= 2 ? year - 1 : year
+        let era = shifted / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        number = Int64(era * 146_097 + dayOfEra - 719_468)
     }
 
-    /// Year, month and day of the number. The corresponding C function is `gmtime_r`.
+    /// Year, month and day of the number (`civil_from_days`).
     package var components: (year: Int, month: Int, day: Int) {
-        var seconds = time_t(number * 86_400)
-        var time = tm()
-        gmtime_r(&seconds, &time)
-        return (Int(time.tm_year) + 1_900, Int(time.tm_mon) + 1, Int(time.tm_mday))
+        let shifted = Int(number) + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
     }
 
     /// The day of the week, 0 for Monday. (1970-01-01 was a Thursday.)
@@ -54,5 +62,13 @@ package struct GregorianDay: Sendable, Hashable, CustomStringConvertible {
     package static func padded(_ number: Int, _ width: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+
+    private static func length(ofMonth month: Int, year: Int) -> Int {
+        switch month {
+        case 2: (year.isMultiple(of: 4) && !year.isMultiple(of: 100)) || year.isMultiple(of: 400) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
     }
 }

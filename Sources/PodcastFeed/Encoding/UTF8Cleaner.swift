@@ -28,9 +28,37 @@ struct UTF8Cleaner {
             held = []
             return joined.withUnsafeBufferPointer { clean($0, into: &block) }
         }
-        held = Self.divide(piece) { part, isValid in
+        // Feeds in English are all plain.
+        let plain = Self.plainCount(piece)
+        block.append(FeedBytes(rebasing: piece[..<plain]))
+        held = Self.divide(FeedBytes(rebasing: piece[plain...])) { part, isValid in
             if isValid { appendAllowed(part, to: &block) } else { repair(part[0], into: &block) }
         }
+    }
+
+    /// Returns the number of leading bytes that are printable ASCII, tabs and line ends; at most a few less, if other
+    /// bytes follow.
+    private static func plainCount(_ bytes: FeedBytes) -> Int {
+        guard let base = bytes.baseAddress else { return 0 }
+        var index = 0
+        while index + 4 * ByteWord.size <= bytes.count {
+            let start = base + index
+            let (one, two) = (ByteWord(at: start), ByteWord(at: start + ByteWord.size))
+            let (three, four) = (ByteWord(at: start + 2 * ByteWord.size), ByteWord(at: start + 3 * ByteWord.size))
+            let other = one.beyondPrintable | two.beyondPrintable | three.beyondPrintable | four.beyondPrintable
+            if other != 0 {
+                let end = index + 4 * ByteWord.size
+                while index < end, isPlain(base[index]) { index += 1 }
+                if index < end { return index }
+            } else {
+                index += 4 * ByteWord.size
+            }
+        }
+        return index
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte < 0x80 && (byte >= 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09)
     }
 
     /// Appends valid text without the characters that XML does not allow: control characters, U+FFFE and U+FFFF.
@@ -124,6 +152,10 @@ struct ByteWord {
     /// - Parameter start: The address of eight bytes, of any alignment.
     @inline(__always)
     init(at start: UnsafePointer<UInt8>) { bits = UnsafeRawPointer(start).loadUnaligned(as: UInt64.self) }
+
+    /// Nonzero if there are non-ASCII bytes or bytes below 0x20.
+    @inline(__always)
+    var beyondPrintable: UInt64 { (bits | (bits &- Self.ones &* 0x20)) & Self.highBits }
 
     /// Nonzero if there are bytes below a limit of at most 0x80.
     @inline(__always)

@@ -41,38 +41,47 @@ package enum OrderedJSON: Sendable, JSONWritable {
             text += String(Int64(value)).utf8
         case .double(let value): text += (value.isFinite ? String(value) : "null").utf8
         case .string(let value): Self.write(value, to: &text)
-        case .array(let values): Self.writeList(values, "[", "]", to: &text, level) { $0.write(to: &$1, level: $2) }
-        case .object(let members): Self.write(members.map { (key: $0, value: $1) }, to: &text, level: level)
+        case .array(let values): values.write(to: &text, level: level)
+        case .object(let members):
+            Self.writeList(members.count, "{", "}", to: &text, level) { index, text, level in
+                let (name, value) = members[index]
+                Self.write(name, value, to: &text, level)
+            }
         }
     }
 
-    fileprivate static func writeList<Elements: Collection>(
-        _ elements: Elements, _ open: Unicode.Scalar, _ close: Unicode.Scalar, to text: inout [UInt8], _ level: Int?,
-        _ write: (Elements.Element, inout [UInt8], Int?) -> Void
+    // Not generic: in unspecialized code, each element would need a look-up of type metadata.
+    fileprivate static func writeList(
+        _ count: Int, _ open: Unicode.Scalar, _ close: Unicode.Scalar, to text: inout [UInt8], _ level: Int?,
+        _ write: (_ index: Int, inout [UInt8], _ level: Int?) -> Void
     ) {
         func breakLine(_ level: Int?) {
             guard let level else { return }
             text.append(UInt8(ascii: "\n"))
-            text += repeatElement(UInt8(ascii: " "), count: 2 * level)
+            for _ in 0..<2 * level { text.append(UInt8(ascii: " ")) }
         }
         let inner = level.map { $0 + 1 }
         text.append(UInt8(ascii: open))
-        for (index, element) in elements.enumerated() {
+        for index in 0..<count {
             if index > 0 { text.append(UInt8(ascii: ",")) }
             breakLine(inner)
-            write(element, &text, inner)
+            write(index, &text, inner)
         }
-        if !elements.isEmpty { breakLine(level) }
+        if count > 0 { breakLine(level) }
         text.append(UInt8(ascii: close))
     }
 
-    static func write(
-        _ members: some Collection<JSONMembers.Element>, to text: inout [UInt8], level: Int?
-    ) {
-        writeList(members, "{", "}", to: &text, level) { member, text, level in
-            write(member.key, to: &text)
-            text += (level == nil ? ":" : ": ").utf8
-            (member.value ?? OrderedJSON.null).write(to: &text, level: level)
+    private static func write(_ name: String, _ value: (any JSONWritable)?, to text: inout [UInt8], _ level: Int?) {
+        write(name, to: &text)
+        text += (level == nil ? ":" : ": ").utf8
+        if let value { value.write(to: &text, level: level) } else { text += "null".utf8 }
+    }
+
+    static func write<Members: Collection>(_ members: Members, to text: inout [UInt8], level: Int?)
+    where Members.Element == JSONMembers.Element, Members.Index == Int {
+        writeList(members.count, "{", "}", to: &text, level) { index, text, level in
+            let (name, value) = members[index]
+            write(name, value, to: &text, level)
         }
     }
 
@@ -140,7 +149,10 @@ extension JSONScalar {
     func write(to text: inout [UInt8], level: Int?) { json.write(to: &text, level: level) }
 }
 
-extension String: JSONScalar { var json: OrderedJSON { .string(self) } }
+extension String: JSONWritable {
+    func write(to text: inout [UInt8], level: Int?) { OrderedJSON.write(self, to: &text) }
+}
+
 extension Bool: JSONScalar { var json: OrderedJSON { .bool(self) } }
 extension Int: JSONScalar { var json: OrderedJSON { .int(Int64(self)) } }
 extension Int64: JSONScalar { var json: OrderedJSON { .int(self) } }
@@ -149,6 +161,6 @@ extension PublicationDate: JSONScalar { var json: OrderedJSON { .string(iso8601)
 
 extension Array: JSONWritable where Element: JSONWritable {
     func write(to text: inout [UInt8], level: Int?) {
-        OrderedJSON.writeList(self, "[", "]", to: &text, level) { $0.write(to: &$1, level: $2) }
+        OrderedJSON.writeList(count, "[", "]", to: &text, level) { self[$0].write(to: &$1, level: $2) }
     }
 }

@@ -77,6 +77,9 @@ enum FeedValues {
     /// Parses digits with at most one decimal point. `Double.init` also accepts `inf`, `nan` and hexadecimal numbers.
     private static func number(_ text: some Collection<UInt8>) -> Double? {
         guard text.count <= 40, text.allSatisfy({ $0.isDigit || $0 == UInt8(ascii: ".") }) else { return nil }
+        if text.count <= 15, text.allSatisfy(\.isDigit), !text.isEmpty {
+            return Double(text.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) })
+        }
         return Double(String(decoding: text, as: UTF8.self))
     }
 
