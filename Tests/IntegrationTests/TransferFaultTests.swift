@@ -73,7 +73,10 @@ import Testing
             "the error must be shown during the retries")
         #expect(try await show.attribute("bytes_received", of: show.path(1)) == "1000000")
         #expect(try await show.status().contains(" 0 failed"))
-        #expect(show.starts(1).dropFirst().allSatisfy { $0 == 1_000_000 })
+        // No byte is requested twice. The kernel reads ahead: the later one of two reads gives up a moment later, and a
+        // retry between the two starts at its first byte.
+        let starts = show.starts(1).dropFirst().map { $0 ?? 0 }
+        #expect(starts.allSatisfy { $0 >= 1_000_000 }, "\(starts)")
         // The task resumes by itself once the server responds.
         show.server.serve("/1.mp3", Self.resource)
         try await show.waitForState("cached", of: show.path(1))
