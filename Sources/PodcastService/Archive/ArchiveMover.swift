@@ -16,6 +16,8 @@ final class ArchiveMover: ServicePart {
     private let sidecars: ArchiveSidecars
     private var queue: ArchiveQueue
     private var isWorking = false
+    /// The value of `due` that the daemon's schedule contains.
+    private var scheduled: Instant?
     /// The next files to move.
     private var candidates: [ArchiveCandidate] = []
     /// Episodes that programs had open when their files were to be moved or served again.
@@ -32,7 +34,9 @@ final class ArchiveMover: ServicePart {
     private static let reattachedPerTurn = 64
 
     /// The time of the chore `archive`.
-    var next: WallTime? { isWorking ? nil : queue.due.map { configuration.wallClock() + max(.zero, $0 - uptime) } }
+    var next: WallTime? { due.map { configuration.wallClock() + max(.zero, $0 - uptime) } }
+
+    private var due: Instant? { isWorking ? nil : queue.due }
 
     /// Whether the episodes of a show are moved to the archive.
     func isArchived(_ show: ShowID) throws -> Bool {
@@ -84,7 +88,7 @@ final class ArchiveMover: ServicePart {
     /// Performs steps until there are none.
     func run() {
         if isWorking { return }
-        guard let step = queue.next(at: uptime) else { return driver.report(.rescheduled) }
+        guard let step = queue.next(at: uptime) else { return reschedule() }
         isWorking = true
         startTask { [self] in
             var step: ArchiveQueue.Step? = step
@@ -95,8 +99,15 @@ final class ArchiveMover: ServicePart {
                 step = queue.next(at: uptime)
             }
             isWorking = false
-            driver.report(.rescheduled)
+            reschedule()
         }
+    }
+
+    /// Makes the daemon read `next`, if it has changed.
+    private func reschedule() {
+        guard due != scheduled else { return }
+        scheduled = due
+        driver.report(.rescheduled)
     }
 
     private func perform(_ step: ArchiveQueue.Step) async -> ArchiveQueue.Result {

@@ -84,7 +84,8 @@ extension ServicePart {
             try await body()
             return true
         } catch {
-            return attempt { throw error }
+            log.error("\(error)")
+            return false
         }
     }
 
@@ -149,6 +150,7 @@ extension TransferError {
             }
         self.init(code, "the server answered \(status)")
     }
+
     /// The errno of a file system operation that fails with this error.
     var errorNumber: Int32 {
         switch code {

@@ -151,5 +151,4 @@ extension TaskCommands {
         guard let session = sessions[client.id] else { throw Failure(kind: .usage, message: "open a session first") }
         return session
     }
-
 }

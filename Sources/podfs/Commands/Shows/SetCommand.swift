@@ -94,7 +94,6 @@ struct SetCommand: PodfsCommand {
     private static func changes(_ assignments: [String]) -> String {
         assignments.map { $0.hasSuffix("=") ? "\($0.dropLast()) as in the configuration" : $0 }.joined(separator: ", ")
     }
-
 }
 
 /// An assignment for all episodes of a show: `played=all`, `pinned=none`.
